@@ -1,7 +1,9 @@
 #include "api/serving.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -33,25 +35,65 @@ Phase PhaseOf(const OpGraph& graph, const Json& llm) {
   throw BadInput(StrCat(graph.name(), ": meta.llm.phase is '", name, "', expected decode, prefill or both"));
 }
 
-// Bytes by which the memory of each device grows with each token of context.
-std::vector<double> BytesPerToken(const OpGraph& graph, const ServedStep& step, const Placement& placement,
-                                  size_t num_devices) {
-  std::vector<double> rate(num_devices, 0.0);
+// How the caches on one device grow with the context.
+class Caches {
+ public:
+  // most_tokens: so many it keeps at most.
+  void Add(double bytes_per_token, double most_tokens) { caches_.push_back({bytes_per_token, most_tokens}); }
+  bool empty() const { return caches_.empty(); }
+  double Bytes(double context) const {
+    double bytes = 0;
+    for (const auto& [bytes_per_token, most_tokens] : caches_)
+      bytes += bytes_per_token * std::min(context, most_tokens);
+    return bytes;
+  }
+
+ private:
+  std::vector<std::pair<double, double>> caches_;
+};
+
+// An attribute of the op that is a number of at least 0; nullopt: it has none of this name.
+std::optional<double> Number(const Op& op, const Json& attrs, const char* key, const char* expected) {
+  const auto found = attrs.find(key);
+  if (found == attrs.end()) return std::nullopt;
+  if (!found->is_number() || found->get<double>() < 0) {
+    throw BadInput(StrCat("op '", op.name, "': attrs.", key, " is ", Json(*found).dump(), ", expected ", expected));
+  }
+  return found->get<double>();
+}
+
+// [D]
+std::vector<Caches> CachesOfDevices(const OpGraph& graph, const Placement& placement, size_t num_devices) {
+  std::vector<Caches> caches(num_devices);
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     if (graph.op(o).attrs_json.empty()) continue;
     const Json attrs = Json::parse(graph.op(o).attrs_json);
-    const auto found = attrs.find("cache_bytes_per_token");
-    if (found == attrs.end()) continue;
-    if (!found->is_number() || found->get<double>() < 0) {
-      throw BadInput(StrCat("op '", graph.op(o).name, "': attrs.cache_bytes_per_token is ", Json(*found).dump(),
-                            ", expected a number of bytes"));
-    }
-    rate[static_cast<size_t>(placement[static_cast<size_t>(o)])] += found->get<double>();
+    const std::optional<double> bytes = Number(graph.op(o), attrs, "cache_bytes_per_token", "a number of bytes");
+    if (!bytes || *bytes == 0) continue;
+    caches[static_cast<size_t>(placement[static_cast<size_t>(o)])].Add(
+        *bytes, Number(graph.op(o), attrs, "cache_most_tokens", "a number of tokens")
+                    .value_or(std::numeric_limits<double>::infinity()));
   }
-  for (double& bytes : rate) {
-    if (bytes > 0) bytes += static_cast<double>(step.room_bytes_per_token);
+  return caches;
+}
+
+// The longest context, of `most` tokens at most, with which a device's memory is enough. room: bytes that it has left
+// with the step's context, or lacks.
+int64_t LongestContext(const Caches& caches, const ServedStep& step, double room, int64_t most) {
+  if (caches.empty()) return room < 0 ? 0 : most;
+  const auto context = static_cast<double>(step.context);
+  const auto fits = [&](int64_t longer) {
+    const auto tokens = static_cast<double>(longer);
+    return caches.Bytes(tokens) - caches.Bytes(context) +
+               static_cast<double>(step.room_bytes_per_token) * (tokens - context) <=
+           room;
+  };
+  int64_t fitting = 0;
+  for (int64_t above = most + 1; above - fitting > 1;) {
+    const int64_t middle = fitting + (above - fitting) / 2;
+    (fits(middle) ? fitting : above) = middle;
   }
-  return rate;
+  return fitting;
 }
 
 }  // namespace
@@ -84,17 +126,12 @@ ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const Serve
   if (max_load_us > 0) {
     figures.pipeline_tokens_per_s = static_cast<double>(step.streams) * tokens * kUsPerSecond / max_load_us;
   }
-  const std::vector<double> rate = BytesPerToken(graph, step, placement, cluster.devices.size());
-  for (size_t d = 0; d < rate.size(); ++d) {
+  const std::vector<Caches> caches = CachesOfDevices(graph, placement, cluster.devices.size());
+  for (size_t d = 0; d < caches.size(); ++d) {
     const auto room = static_cast<double>(cluster.devices[d].memory_bytes - peak_bytes[d]);
-    double longest = static_cast<double>(figures.longest_context);
-    if (rate[d] > 0) {
-      longest = std::max(0.0, static_cast<double>(step.context) + room / rate[d]);
-    } else if (room < 0) {
-      longest = 0;
-    }
-    if (longest < static_cast<double>(figures.longest_context)) {
-      figures.longest_context = static_cast<int64_t>(longest);
+    const int64_t longest = LongestContext(caches[d], step, room, figures.longest_context);
+    if (longest < figures.longest_context) {
+      figures.longest_context = longest;
       figures.limited_by = cluster.devices[d].name;
     }
   }

@@ -41,8 +41,8 @@ struct ServingFigures {
   std::string limited_by = "";  // The device that limits longest_context; empty: the model does.
 };
 
-// placement: [n]. peak_bytes: [D] of that placement. The cache grows by attrs.cache_bytes_per_token of each op.
-// Throws BadInput where that is no number of bytes.
+// placement: [n]. peak_bytes: [D] of that placement. The cache grows by attrs.cache_bytes_per_token of each op,
+// up to attrs.cache_most_tokens of it where that is given. Throws BadInput where that is no number of bytes.
 ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const ServedStep& step, const Placement& placement,
                        const std::vector<int64_t>& peak_bytes, double makespan_us, double max_load_us);
 

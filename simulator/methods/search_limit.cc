@@ -28,7 +28,7 @@ void SearchLimit::BeginRound(int64_t evaluations, double seconds, int64_t left_e
   // No limit is 0, which stands for none.
   if (budget_ > 0) search_.evaluations = std::max<int64_t>(1, budget_ - left_evaluations);
   if (seconds_ > 0) search_.seconds = std::max(kLeastSeconds, seconds_ - 1e-6 * pace_ * left_us);
-  round_ = {evaluations_, this->seconds(), evaluations, seconds};
+  round_ = {Spent(), this->seconds(), evaluations, seconds};
 }
 
 double SearchLimit::Share(int64_t evaluations, double us) const {
@@ -46,8 +46,7 @@ double SearchLimit::Evaluations(double share, double us) const {
 double SearchLimit::PartOf(const Extent& extent, int64_t more) const {
   double part = 0;
   if (extent.evaluations > 0) {
-    part =
-        static_cast<double>(evaluations_ + more - extent.begin_evaluations) / static_cast<double>(extent.evaluations);
+    part = static_cast<double>(Spent() + more - extent.begin_evaluations) / static_cast<double>(extent.evaluations);
   }
   if (extent.seconds > 0) part = std::max(part, (seconds() - extent.begin_seconds) / extent.seconds);
   return part;

@@ -25,10 +25,10 @@ class SearchLimit {
   bool Ended() const { return Whole(0) >= 1; }
 
   void Count(int64_t evaluations) { evaluations_ += evaluations; }
+  // Takes evaluations of the budget that nobody makes.
+  void Forfeit(int64_t evaluations) { forfeited_ += evaluations; }
   int64_t evaluations() const { return evaluations_; }
-  int64_t evaluations_left() const {
-    return budget_ > 0 ? budget_ - evaluations_ : std::numeric_limits<int64_t>::max();
-  }
+  int64_t evaluations_left() const { return budget_ > 0 ? budget_ - Spent() : std::numeric_limits<int64_t>::max(); }
   double seconds() const;  // Since the start.
   bool stopped() const { return stop_.Asked(); }
   // Ends work at the end of the search. A budget does not: work is to be the same on every machine.
@@ -52,6 +52,7 @@ class SearchLimit {
     double seconds = 0;
   };
 
+  int64_t Spent() const { return evaluations_ + forfeited_; }
   double PartOf(const Extent& extent, int64_t more) const;
   // The part of the search that is over.
   double Whole(int64_t more) const;
@@ -61,6 +62,7 @@ class SearchLimit {
   StopSignal stop_;
   StopSignal::Clock::time_point begin_;
   int64_t evaluations_ = 0;
+  int64_t forfeited_ = 0;
   double pace_ = 1;
   Extent search_;  // But for what is left of it.
   Extent round_;

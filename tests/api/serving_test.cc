@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/support/bad_input.h"
@@ -76,6 +78,25 @@ TEST(Serving, TheFullestDeviceLimitsTheContext) {
   EXPECT_EQ(figures.longest_context, 7);
   figures = FiguresOf(kDecode, TwoDevices(70, 1000), {1, 1, 0}, {100, 200});
   EXPECT_EQ(figures.longest_context, 0);
+}
+
+TEST(Serving, ACacheOfAWindowGrowsNoFurther) {
+  const auto longest = [](int64_t context, int64_t memory_bytes) {
+    const OpGraph graph = ParseGraph(StrCat(R"({"format": "emplace.graph/1", "name": "m", "meta": {"llm": {
+        "phase": "decode", "streams": 1, "tokens": 1, "most_context": 1000, "context": )",
+                                            context, R"(}}, "ops": [
+        {"name": "a", "cost_us": 1, "attrs": {"cache_bytes_per_token": 10}},
+        {"name": "b", "cost_us": 1, "attrs": {"cache_bytes_per_token": 20, "cache_most_tokens": 50}}]})"),
+                                     "m.json");
+    const int64_t peak = 10 * context + 20 * std::min<int64_t>(context, 50);
+    return Serving(graph, TwoDevices(memory_bytes, 0), *ServedStepOf(graph), {0, 0}, {peak, 0}, 1, 1).longest_context;
+  };
+  // 3,000 bytes are 50 tokens of both and 150 more of `a`, whatever the context of the step; 900 are 30 of both.
+  for (const int64_t context : {10, 49, 50, 51, 120}) {
+    EXPECT_EQ(longest(context, 3000), 200) << context;
+    EXPECT_EQ(longest(context, 900), 30) << context;
+    EXPECT_EQ(longest(context, 1'000'000), 1000) << context;
+  }
 }
 
 TEST(Serving, OtherGraphsServeNothing) {

@@ -333,6 +333,12 @@ def test_bad_config(change, error, tmp_path):
     assert str(raised.value).startswith(f"{path}: ") and "\n" not in str(raised.value)
 
 
+def test_a_text_of_two_lines_is_shown_in_one(tmp_path):
+    with pytest.raises(emplace.BadInput, match=r'model_type is "lla\\nma", expected one of') as raised:
+        read_config(write(tmp_path, LLAMA | {"model_type": "lla\nma"}))
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize("text, error", [("", "is no JSON"), ("[]", "model_type is missing"), ('{"a": 1, "a": 2}', "given twice")])
 def test_text_that_is_no_config(text, error, tmp_path):
     (tmp_path / "config.json").write_text(text)

@@ -111,6 +111,27 @@ def test_heads_are_counted(tmp_path):
         emplace.llm.load(path, kinds="rtx4090")
 
 
+def test_scales_are_of_their_matrix(tmp_path):
+    """llama.cpp writes them beside matrices of NVFP4."""
+    plain = emplace.llm.load(write_gguf(tmp_path / "plain.gguf", layers=1, experts=4), kinds="rtx4090")
+    scales = {"blk.0.attn_q.scale": (1,), "blk.0.attn_q.input_scale": (1,), "blk.0.ffn_up_exps.scale": (4,)}
+    scaled = emplace.llm.load(write_gguf(tmp_path / "scaled.gguf", layers=1, experts=4, more=scales), kinds="rtx4090")
+    assert scaled.param_bytes.sum() == plain.param_bytes.sum() + 4 * 6
+    assert scaled.meta["llm"]["experts"] == 4
+
+
+def test_keys_and_values_are_kept_unless_the_file_has_sizes_of_latent_attention(tmp_path):
+    def cache_of_a_token(**sizes):
+        writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
+        for key, value in sizes.items():
+            writer.add_uint32(f"llama.attention.{key}", value)
+        graph = emplace.llm.load(write_gguf(None, layers=1, writer=writer) or tmp_path / "m.gguf", kinds="rtx4090")
+        return next(op["attrs"]["cache_bytes_per_token"] for op in graph.ops if op["type"] == "llm.attn")
+
+    assert cache_of_a_token(kv_lora_rank=96, key_length=80, value_length=48) == 2 * (80 + 48) * 2
+    assert cache_of_a_token(kv_lora_rank=96, key_length=160, value_length=96, key_length_mla=80, value_length_mla=48) == (96 + 64) * 2
+
+
 def test_an_architecture_that_is_not_known(tmp_path):
     writer = gguf.GGUFWriter(tmp_path / "m.gguf", "mamba")
     write_gguf(None, layers=1, writer=writer, more={"blk.0.ssm_in.weight": (8, 8)}, architecture="mamba")

@@ -158,6 +158,10 @@ def test_devices_go_by_their_names():
                          ("cpu:0", "ddr4_2ch", 1e9), ("disk", "nvme4", 1e12))
     assert backend_names(machine) == ["CUDA1", "CUDA0", "RPC0", "ROCm0", "CPU", "CPU"]
     assert host_devices(machine) == [4, 5]
+    # gpu:N counts the cards of all makers, cuda:N and rocm:N those of one.
+    two_makers = machine_of(("gpu:2", "rx6800", 1e9), ("gpu:1", "rtx4090", 1e9), ("gpu:0", "rx6800", 1e9))
+    assert backend_names(two_makers) == ["ROCm1", "CUDA0", "ROCm0"]
+    assert backend_names(machine_of(("rocm:1", "rx6800", 1e9), ("cuda:2", "rtx4090", 1e9))) == ["ROCm1", "CUDA2"]
 
 
 def test_tensors_on_a_server_go_by_its_buffer(tmp_path):
@@ -173,6 +177,23 @@ def test_layers_that_were_to_stay_whole_do(qwen):
     machine = machine_of(("gpu:0", "rtx3060", 9e9), ("cpu", "ddr4_2ch", 60e9))
     plan = emplace.llm.place_for("llama.cpp", graph, machine, 0.2)
     assert not layout_of(graph, machine, plan.placement).apart() and plan.makespan_us >= plan.free_makespan_us
+    layers, output, apart = split_of_llama_cpp(emplace.llm.flags("llama.cpp", plan), 48)
+    assert {"CUDA0", "CPU"} >= {output, *layers} and not apart
+
+
+def test_a_machine_without_gpus(tmp_path):
+    graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf"), context=256, kinds="ddr4_2ch,nvme4")
+    machine = machine_of(("ssd", "nvme4", 1e12), ("cpu", "ddr4_2ch", 1e9))
+    plan = emplace.llm.place_for("llama.cpp", graph, machine, 0.05)
+    assert emplace.llm.flags("llama.cpp", plan) == "-ngl 0 -c 256\n"
+
+
+@pytest.mark.parametrize("kv_type", ["Q4_K", "Q8_K", "I8", "MXFP4"])
+def test_llama_cpp_has_few_types_of_caches(kv_type, tmp_path):
+    graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf"), context=256, kv_type=kv_type, kinds="rtx4090")
+    plan = emplace.llm.place_for("llama.cpp", graph, machine_of(("gpu:0", "rtx4090", 1e9)), 0.05)
+    with pytest.raises(emplace.BadInput, match=f"llama.cpp has no cache of {kv_type}, expected a graph whose --kv-type is one of F32, F16"):
+        emplace.llm.flags("llama.cpp", plan)
 
 
 @pytest.mark.parametrize("meta, attrs, error", [

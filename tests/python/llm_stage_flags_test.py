@@ -204,6 +204,25 @@ def test_ends_have_layers_beside_them(runtime):
         flags(runtime, ENDS_APART)
 
 
+@pytest.mark.parametrize("runtime", ON_GPUS)
+def test_gpus_are_of_one_maker(runtime):
+    machine = emplace.Machine([emplace.Device("gpu:0", "rtx3090", 24e9), emplace.Device("gpu:1", "rx6800", 16e9)], bandwidth_bytes_per_us=10_000)
+    with pytest.raises(emplace.BadInput, match=f"{runtime} runs on GPUs of one maker, and gpu:0 and gpu:1 are of several; expected"):
+        flags(runtime, replace(TWO, machine=machine))
+
+
+def test_accelerate_needs_names_of_modules():
+    with pytest.raises(emplace.BadInput, match="part of another model"):
+        flags("accelerate", replace(TWO, served={"nested": True}))
+
+
+@pytest.mark.parametrize(("embedding", "output", "device"), [(0, 1, "cpu"), (1, 0, "cpu"), (1, 1, "disk"), (0, 0, "cpu")])
+def test_accelerate_has_a_tensor_of_two_names_on_one_device_where_one_is_a_disk(embedding, output, device):
+    where = replace(layout(["cpu:0", "ssd"], [0, 1], embedding=embedding, output=output), served={"tied": True})
+    found = json.loads(flags("accelerate", where))
+    assert found["model.embed_tokens"] == found["lm_head"] == device
+
+
 def test_accelerate_is_on_one_machine():
     with pytest.raises(emplace.BadInput, match="accelerate has all layers on one machine, and model.layers.1 is on 10.0.0.2:50052; "):
         flags("accelerate", layout(["gpu:0", "10.0.0.2:50052"], [0, 1]))

@@ -128,8 +128,31 @@ def test_layers_with_a_window_keep_no_more_than_that(tmp_path):
     caches = [op["param_bytes"] for op in graph.ops if op["type"] == "llm.attn"]
     a_token = 2 * 2 * 128 * 2
     assert caches == [a_token * (8192 if layer in (5, 11) else 256 + 512) for layer in range(12)]
-    grows = [op["attrs"]["cache_bytes_per_token"] for op in graph.ops if op["type"] == "llm.attn"]
-    assert grows == [a_token if layer in (5, 11) else 0 for layer in range(12)]
+    grows = [(op["attrs"]["cache_bytes_per_token"], op["attrs"].get("cache_most_tokens")) for op in graph.ops if op["type"] == "llm.attn"]
+    assert grows == [(a_token, None if layer in (5, 11) else 256 + 512) for layer in range(12)]
+
+
+def test_the_longest_context_does_not_depend_on_the_one_that_was_asked_for(tmp_path):
+    config = {"model_type": "gemma3_text", "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 12, "num_attention_heads": 4,
+              "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 1000, "max_position_embeddings": 131072, "sliding_window": 256,
+              "torch_dtype": "bfloat16"}
+    machine = emplace.Machine([emplace.Device("gpu:0", "rtx3090", 3e8)], bandwidth_bytes_per_us=10_000)
+    longest = []
+    for context in (100, 600, 768, 769, 5000):
+        graph = emplace.llm.load(write_config(tmp_path, config), context=context, kinds="rtx3090")
+        longest.append(emplace.place(graph, machine, progress=False).serving["longest_context"])
+    assert len(set(longest)) == 1 and longest[0] > 5000
+
+
+def test_what_goes_from_op_to_op_is_what_the_next_one_reads(tmp_path):
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+             "vocab_size": 100, "max_position_embeddings": 512, "torch_dtype": "bfloat16"}
+    for config, heads, inner in ((sizes | {"model_type": "llama"}, 64, 96), (sizes | {"model_type": "phi3"}, 64, 96),
+                                 (sizes | {"model_type": "qwen3", "head_dim": 32}, 128, 96)):
+        graph = emplace.llm.load(write_config(tmp_path / config["model_type"], config), streams=3, kinds="rtx3090")
+        sent = {op["name"]: op["outputs"][0]["bytes"] for op in graph.ops}
+        assert sent["blk.0.attn"] == 3 * heads * 2 and sent["blk.0.ffn_up"] == 3 * inner * 2 and sent["blk.0.ffn_down"] == 3 * 64 * 2
+        assert sent["output"] == 3 * 100 * 2
 
 
 def test_layers_may_lack_attention_or_a_feed_forward_network_or_both(tmp_path):

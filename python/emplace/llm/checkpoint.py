@@ -53,6 +53,7 @@ class Checkpoint:
     metadata: Mapping[str, int | float | str | bool | Sequence]  # GGUF's keys without the architecture, such as "block_count".
     tensors: Sequence[Tensor]
     source: str = ""  # The file that it is of, for errors.
+    nested: bool = False  # Whether it is a part of another model, as of one that also sees images.
     by_name: dict[str, Tensor] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

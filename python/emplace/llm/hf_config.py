@@ -128,7 +128,8 @@ class _Config:
 
     def error(self, key: str, value: Any, expected: str) -> BadInput:
         """One line about a value; None: there is none."""
-        shown = "missing" if value is None else f"'{value}'" if isinstance(value, str) else json.dumps(value)
+        is_plain = isinstance(value, str) and value.isprintable()
+        shown = "missing" if value is None else f"'{value}'" if is_plain else json.dumps(value)
         place = "text_config." if self.nested and key.split(".")[0] not in _OUTER else ""
         return BadInput(f"{self.path}: {place}{key} is {shown[:80]}, expected {expected}")
 
@@ -376,7 +377,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         _compare(given, sum(tensor.bytes for tensor in tensors))
     file = config.path.resolve()
     return Checkpoint(file.parent.name if file.name == "config.json" else file.stem, config.family.architecture,
-                      _metadata(config), tensors, str(config.path))
+                      _metadata(config), tensors, str(config.path), config.nested)
 
 
 def _compare(index: pathlib.Path, expected: int) -> None:

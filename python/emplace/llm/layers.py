@@ -9,7 +9,8 @@ from emplace.llm.settings import Settings
 
 # How often a layer attends to all tokens and not to a window, where the file does not say it (llama-model.cpp of llama.cpp).
 _FULL_ATTENTION_EACH = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "cohere2": 4}
-_LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(?:weight|bias)")
+# A scale is of a matrix whose type of numbers needs one, such as NVFP4.
+_LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(?:weight|bias|scale|input_scale)")
 # Tensors of a layer by the op that reads them.
 _READ_BY = {
     "attn_norm": {"attn_norm", "attn_norm_2"},
@@ -56,7 +57,7 @@ class Layer:
     @property
     def experts(self) -> int:
         """Number of experts; 0: it has none."""
-        return self.tensors["ffn_experts"][0].shape[0] if "ffn_experts" in self.tensors else 0
+        return matrix_of(self.tensors["ffn_experts"]).shape[0] if "ffn_experts" in self.tensors else 0
 
     def _needed(self, checkpoint: Checkpoint) -> set[str]:
         """The ops that must have tensors. Without heads of keys and values a layer has one matrix in the place of attention."""
@@ -74,8 +75,10 @@ class Layer:
             raise BadInput(f"{checkpoint.source}: {self.name} has {heads} heads of attention and {kv_heads} of keys and values, expected at "
                            "least one each, and as many of the former for each of the latter")
         key = number("attention.key_length", width // heads)
-        lora = number("attention.kv_lora_rank", 0)
-        if lora:  # Latent attention: one short row a token, from which all heads' keys and values come.
+        # Latent attention: one short row a token, from which all heads' keys and values come. Of a file without these keys, as older
+        # ones are, llama.cpp keeps the keys and values themselves.
+        lora = number("attention.kv_lora_rank", 0) if "attention.key_length_mla" in checkpoint.metadata else 0
+        if lora:
             rotated = number("rope.dimension_count", 64)
             self.cache_numbers, self.score_numbers = lora + rotated, heads * (2 * lora + rotated)
         else:
@@ -97,6 +100,11 @@ class Layer:
         """Bytes of the cache of that many tokens of each stream."""
         block, size = type_sizes(settings.kv_type)
         return settings.streams * tokens * math.ceil(self.cache_numbers / block) * size
+
+
+def matrix_of(tensors: Sequence[Tensor]) -> Tensor:
+    """The first tensor of these that is no vector; else the first one."""
+    return next((tensor for tensor in tensors if len(tensor.shape) > 1), tensors[0])
 
 
 def _sizes(checkpoint: Checkpoint, layer: int) -> tuple[int, int, int]:

@@ -45,19 +45,28 @@ def gpu_numbers(machine: Machine, devices: list[int]) -> list[int] | None:
     return numbers if len(set(numbers)) == len(devices) else None
 
 
+def backends_of(machine: Machine) -> list[str]:
+    """[D] llama.cpp's backend for each device: CPU, CUDA, ROCm, ..., or RPC for a device named HOST:PORT."""
+    makers = {kind: backend for maker, backend in _BACKENDS.items() for kind in kinds_of(maker)}
+    hosts = set(host_devices(machine))
+    return ["RPC" if has_address(device.name) else "CPU" if index in hosts else makers.get(device.kind, "CUDA")
+            for index, device in enumerate(machine.devices)]
+
+
 def backend_names(machine: Machine) -> list[str]:
     """[D] llama.cpp's name of each device: CPU, CUDA0, CUDA1, ROCm0, ..., or RPC0, ... for a device named HOST:PORT.
 
-    GPUs of a maker are numbered as their names say, such as gpu:1, where all have such names, or else in the machine's order.
+    GPUs of a maker are numbered as their names say, such as cuda:1, where all have such names, or else in the machine's order. Names
+    such as gpu:1 number the GPUs of all makers: where there are several, they say in which order those of one are.
     """
-    makers = {kind: backend for maker, backend in _BACKENDS.items() for kind in kinds_of(maker)}
-    hosts = set(host_devices(machine))
-    backends = ["RPC" if has_address(device.name) else "CPU" if index in hosts else makers.get(device.kind, "CUDA")
-                for index, device in enumerate(machine.devices)]
+    backends = backends_of(machine)
+    makers = set(backends) - {"CPU", "RPC"}
     names = ["CPU"] * len(backends)
     for backend in set(backends) - {"CPU"}:
         of_backend = [index for index, other in enumerate(backends) if other == backend]
         numbers = gpu_numbers(machine, of_backend) if backend != "RPC" else None
+        if numbers and len(makers) > 1 and all(machine.devices[index].name.startswith("gpu:") for index in of_backend):
+            numbers = [sorted(numbers).index(number) for number in numbers]
         for index, number in zip(of_backend, numbers or range(len(of_backend)), strict=True):
             names[index] = f"{backend}{number}"
     return names

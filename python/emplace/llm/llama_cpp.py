@@ -13,7 +13,8 @@ from emplace._core import BadInput, Machine
 from emplace.llm.layout import Layout, Stage, backend_names, host_devices
 
 _CHUNK, _BATCH = 512, 2048  # llama.cpp's own -ub and -b.
-_LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
+_CACHE_TYPES = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "IQ4_NL", "Q5_0", "Q5_1")  # kv_cache_types in common/arg.cpp.
+_LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias|scale|input_scale)")
 
 
 def layers_pattern(layers: list[int]) -> str:
@@ -44,9 +45,9 @@ def _overrides(layout: Layout, targets: list[str]) -> str:
 
 def _check_ends(layout: Layout, on_devices: list[Stage], names: list[str], hosts: set[int]) -> None:
     """Raises BadInput for an embedding or an output head where llama.cpp never has them."""
-    last = on_devices[-1].device if on_devices else next(iter(hosts), layout.output)
-    if layout.output != last:
-        raise BadInput(f"llama.cpp has the output head on the device of the last layer, {names[last]}, and here it is on "
+    last = {on_devices[-1].device} if on_devices else hosts or {layout.output}
+    if layout.output not in last:
+        raise BadInput(f"llama.cpp has the output head on the device of the last layer, {names[min(last)]}, and here it is on "
                        f"{names[layout.output]}; expected a placement under what it can do, as without --placement")
     if hosts and layout.embedding not in hosts:
         raise BadInput(f"llama.cpp has the embedding on the processor, and here it is on {names[layout.embedding]}; expected a placement "
@@ -61,6 +62,8 @@ def _step(served: Mapping) -> list[str]:
         found.append(f"-c {served['context'] * streams}" + (f" -np {streams}" if streams > 1 else ""))
         if served["chunk"] != _CHUNK:
             found.append(f"-b {max(served['chunk'], _BATCH)} -ub {served['chunk']}")
+        if served["kv_type"] not in _CACHE_TYPES:
+            raise BadInput(f"llama.cpp has no cache of {served['kv_type']}, expected a graph whose --kv-type is one of {', '.join(_CACHE_TYPES)}")
         if served["kv_type"] != "F16":
             found.append("-fa on -ctk {0} -ctv {0}".format(served["kv_type"].lower()))
     return found

@@ -150,5 +150,6 @@ def _facts(checkpoint: Checkpoint, layers: list[Layer], settings: Settings, step
              "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
     optional = {"steps_in_flight": settings.steps_in_flight if settings.steps_in_flight > 1 else 0,
                 "experts": max((layer.experts for layer in layers if _has_experts(layer)), default=0),
-                "extra_layers": extra_layers(checkpoint), "prompt": steps.prompt, "tokens": steps.tokens}
+                "extra_layers": extra_layers(checkpoint), "nested": checkpoint.nested, "tied": "output.weight" not in checkpoint.by_name,
+                "prompt": steps.prompt, "tokens": steps.tokens}
     return facts | {key: value for key, value in optional.items() if value}

@@ -67,15 +67,15 @@ class OpWriter:
     def arriving(self, kept: int) -> int:
         return arriving_bytes(self.settings, self.width, kept)
 
-    def product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None) -> str:
-        """Products of tokens with matrices. What is sent on is what the next op reads: a gated half of `ffn_up`, all rows of queries, keys
-        and values, or else the outputs of the last matrix."""
+    def product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None, out: int | None = None) -> str:
+        """Products of tokens with matrices. out: numbers of each token that are sent on; None: all rows of queries, keys and values,
+        those of the output head, or else as many as are hidden."""
         tokens = self.tokens if tokens is None else tokens
         weights = sum(tensor.bytes for tensor in tensors)
         chunks = min(self.chunks, tokens)
         rows = sum(tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1)
-        widest = max((tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1), default=self.width)
-        out = rows if op == "attn_qkv" else widest if op in ("ffn_up", "") else self.width
+        if out is None:
+            out = rows if op in ("attn_qkv", "") else self.width
         sent = tokens * out * self.settings.activation_bytes
         inputs = [source]
         if self.settings.stream_weights and op in PRODUCTS:

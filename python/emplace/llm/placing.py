@@ -35,9 +35,10 @@ class _Split:
 class _Model:
     """Which ops of a graph belong to which layer, and how a split becomes a placement."""
 
-    def __init__(self, graph: Graph, machine: Machine, spread: bool, usable: Callable[[int], bool]):
-        """spread: feed-forward networks may lie apart from their layers. usable: whether a device may have layers, by its index."""
-        self.graph, self.machine, self.spread = graph, machine, spread
+    def __init__(self, graph: Graph, machine: Machine, spread: bool, embedding_on_host: bool, usable: Callable[[int], bool]):
+        """spread: feed-forward networks may lie apart from their layers. embedding_on_host: it is on a processor, where there is one.
+        usable: whether a device may have layers, by its index."""
+        self.graph, self.machine, self.spread, self._embedding_on_host = graph, machine, spread, embedding_on_host
         self.layers = served(graph)["layers"]
         modules = modules_of(graph)
         self._layer = np.array([layer for layer, _ in modules])  # [n]
@@ -63,7 +64,7 @@ class _Model:
             begin += size
         found = np.where(self._is_product, products[self._layer], attention[self._layer])  # Index -1 is the last layer.
         found[self._layer < 0] = attention[-1]
-        found[self._embedding] = self.hosts[0] if self.spread and self.hosts else attention[0]
+        found[self._embedding] = self.hosts[0] if self._embedding_on_host and self.hosts else attention[0]
         return found.astype(np.int32)
 
     def split_like(self, placement: np.ndarray) -> _Split:
@@ -205,7 +206,7 @@ def _place_stages(runtime: str, graph: Graph, machine: Machine, seconds: float, 
 
     def usable(index: int) -> bool:
         return (runtime in _ON_HOSTS or index not in hosts) and (runtime in _ON_SERVERS or not has_address(machine.devices[index].name))
-    model = _Model(graph, machine, is_llama_cpp and served(graph)["together"] != "layers", usable)
+    model = _Model(graph, machine, is_llama_cpp and served(graph)["together"] != "layers", is_llama_cpp, usable)
     descent = _Descent(model, objective, hosts_first=is_llama_cpp)
 
     def descend(split: _Split, share: float) -> tuple[tuple[float, float], _Split]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from emplace._core import BadInput
-from emplace.llm.layout import Layout, backend_names, gpu_numbers, host_devices, kinds_of
+from emplace.llm.layout import Layout, backend_names, backends_of, gpu_numbers, host_devices, kinds_of
 
 _NUMBERED_GPU = re.compile(r"(?:gpu|cuda):(\d+)")
 _EXO = "http://localhost:52415/instance"
@@ -35,6 +35,10 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
     if host is not None:
         raise BadInput(f"{runtime} divides a model among GPUs, and {names[host]} is a processor or a disk; expected a placement on GPUs, "
                        "such as one for a machine without others")
+    by_backend = {backend: names[device] for device in devices if (backend := backends_of(layout.machine)[device]) != "RPC"}
+    if len(by_backend) > 1:
+        raise BadInput(f"{runtime} runs on GPUs of one maker, and {' and '.join(by_backend.values())} are of several; expected a machine with "
+                       "those of one")
     if len(set(devices)) < len(devices) or (len(devices) > len(stages) and not ends_apart):
         alone = ", or each alone on a device" if ends_apart else ""
         raise BadInput(f"{runtime} has the embedding with the first layers and the output head with the last ones{alone}, and here they "
@@ -144,14 +148,22 @@ def _accelerate(layout: Layout) -> str:
 
     Any layer may be on any device of a machine. GPUs are numbers: those in their names where all have one, and else by order. With
     a GPU in the map, weights on "cpu" or "disk" are copied to one of the GPUs for each step, and computed with there. "disk" needs
-    an offload_folder. Raises BadInput for layers that are not whole, and for devices of other machines.
+    an offload_folder. Raises BadInput for layers that are not whole, for devices of other machines, and for a language model inside
+    of another one, whose modules have other names.
     """
     layout.check_whole("accelerate")
+    if layout.served.get("nested"):
+        raise BadInput("accelerate needs the modules' names, and this language model is a part of another model (text_config), which calls "
+                       "them otherwise; expected a model of text alone")
     backends, disks = backend_names(layout.machine), kinds_of("disk")
     gpus = [index for index, backend in enumerate(backends) if backend != "CPU"]
     numbers = dict(zip(gpus, gpu_numbers(layout.machine, gpus) or range(len(gpus)), strict=True))
-    modules = {"model.embed_tokens": layout.embedding, **{f"model.layers.{layer}": device for layer, device in enumerate(layout.attention)},
-               "model.norm": layout.output, "lm_head": layout.output}
+    embedding, output = layout.embedding, layout.output
+    if layout.served.get("tied"):  # accelerate reads a tensor from a disk for one of its two names alone.
+        on_disk = [layout.machine.devices[index].kind in disks for index in (embedding, output)]
+        embedding, output = (output if on_disk[0] else embedding), (embedding if on_disk[1] else output)
+    modules = {"model.embed_tokens": embedding, **{f"model.layers.{layer}": device for layer, device in enumerate(layout.attention)},
+               "model.norm": layout.output, "lm_head": output}
     device_map: dict[str, int | str] = {}
     for module, index in modules.items():
         device = layout.machine.devices[index]

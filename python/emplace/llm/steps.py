@@ -3,7 +3,7 @@ import math
 
 from emplace._core import BadInput, OpClass
 from emplace.llm.checkpoint import Checkpoint, Tensor
-from emplace.llm.layers import Layer
+from emplace.llm.layers import Layer, matrix_of
 from emplace.llm.op_writer import OpWriter
 from emplace.llm.routing import reached
 from emplace.llm.settings import Settings
@@ -54,7 +54,8 @@ class Pass:
             return hidden
         normed = ops.small(block, "ffn_norm", [hidden], OpClass.REDUCTION, tensors.get("ffn_norm", ()))
         made = self._experts(layer, normed) if "ffn_experts" in tensors else [
-            ops.product(block, "ffn_down", tensors["ffn_down"], ops.product(block, "ffn_up", tensors["ffn_up"], normed))]
+            ops.product(block, "ffn_down", tensors["ffn_down"],
+                        ops.product(block, "ffn_up", tensors["ffn_up"], normed, out=matrix_of(tensors["ffn_down"]).shape[-1]))]
         return ops.small(block, "ffn_add", [*made, hidden], OpClass.ELEMENTWISE)
 
     def _attention(self, layer: Layer, qkv: str) -> str:
@@ -62,11 +63,15 @@ class Pass:
         in_flight = settings.steps_in_flight
         seen = min(self._seen, layer.window) if layer.window else self._seen
         kept = layer.kept_tokens(settings)
-        grows = 0 if kept < settings.context else in_flight * layer.cache_bytes(settings, 1)
+        attrs = {"cache_bytes_per_token": in_flight * layer.cache_bytes(settings, 1)}
+        if layer.window:
+            attrs["cache_most_tokens"] = layer.window + settings.chunk
+        # What the matrix behind it reads: the values of all heads.
+        out_bytes = ops.tokens * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv], flops=2.0 * ops.tokens * seen * layer.score_numbers,
                        moved=layer.cache_bytes(settings, 1) * seen + 2 * ops.hidden_bytes() / ops.chunks,
-                       out_bytes=ops.hidden_bytes(), tensors=layer.tensors.get("attn", ()), held=in_flight * layer.cache_bytes(settings, kept),
-                       temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs={"cache_bytes_per_token": grows} if ops.holds else None)
+                       out_bytes=out_bytes, tensors=layer.tensors.get("attn", ()), held=in_flight * layer.cache_bytes(settings, kept),
+                       temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs=attrs if ops.holds else None)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]

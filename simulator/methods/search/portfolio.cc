@@ -202,7 +202,7 @@ class PortfolioMaker {
   // Adds what was found as far as the budget goes. However much it has taken, it comes if it is needed.
   void Add(std::optional<Found> found, bool needed = false) {
     if (!found) return;
-    if (found->evaluations > Left() && !needed) return limit_.Count(Left());
+    if (found->evaluations > Left() && !needed) return limit_.Forfeit(Left());
     limit_.Count(found->evaluations);
     Append(std::move(found->entry));
   }
@@ -295,7 +295,7 @@ class PortfolioMaker {
       found[i] = FoundBy(members[i].method, PlacedBefore(limit_.stop(), members[i], orders, options_, task_), true);
     });
     for (size_t i = 0; i < count; ++i) Add(std::move(found[i]), none && i == 0);
-    if (count < members.size()) limit_.Count(Left());
+    if (count < members.size()) limit_.Forfeit(Left());
   }
 
   // Until something fits.

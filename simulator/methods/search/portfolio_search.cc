@@ -146,7 +146,7 @@ class PortfolioSearch {
   bool Affords(int64_t evaluations) {
     const int64_t left = limit_.evaluations_left() - kRunsToKeepFound;
     if (evaluations <= left) return true;
-    limit_.Count(std::max<int64_t>(0, left));
+    limit_.Forfeit(std::max<int64_t>(0, left));
     return false;
   }
 

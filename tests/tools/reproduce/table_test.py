@@ -151,6 +151,9 @@ class Shipped(unittest.TestCase):
         self.assertGreater(len(texts), 10)
         for path in texts:
             script = importlib.import_module(max(name for name in scripts if path.stem.startswith(name)))
+            if path.stem == "peers_faults":
+                self.assertEqual(script.faults_markdown(Table(path.with_suffix(".csv"), script.FAULT_COLUMNS).rows), path.read_text(), path)
+                continue
             shipped = Table(path.with_suffix(".csv"), script.COLUMNS)
             of_table = script.__name__ in ("measured_gpus", "measured_rewards", "placement_systems", "reality")  # Their heads say more than rows do.
             self.assertEqual(script.markdown(shipped if of_table else shipped.rows), path.read_text(), path)
