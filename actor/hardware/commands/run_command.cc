@@ -201,8 +201,7 @@ int Run(const RunArguments& args) {
                 static_cast<double>(executor.predicted().peak_bytes[device]) / 1e6);
   }
   if (!executor.program().left_out.empty()) {
-    std::printf("  ops that are left to the optimizer, and in neither time: %zu\n",
-                executor.program().left_out.size());
+    std::printf("  ops that are left to the optimizer, and in neither time: %zu\n", executor.program().left_out.size());
   }
   if (args.by_op) PrintTypes(graph, executor, op_us);
   if (args.by_link) PrintLinks(cluster, links);
