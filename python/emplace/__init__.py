@@ -5,9 +5,10 @@
     plan    = emplace.place(graph, machine, seconds=10)
     plan.save("placement.json")
 
-`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` reads ONNX files, `emplace.llm` those of large
-language models, `emplace.formats` those of other tools, and `emplace.gym` has environments for reinforcement learning. They are imported when they are first used, and only then need their packages.
-Times are in microseconds and sizes in bytes unless a name says otherwise. Wrong input raises `BadInput`, with one line.
+`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` reads ONNX files, `emplace.llm` those of
+large language models, `emplace.formats` those of other tools, and `emplace.gym` has environments for reinforcement learning. They
+are imported when they are first used, and only then need their packages. Times are in microseconds and sizes in bytes unless a name
+says otherwise. Wrong input raises `BadInput`, with one line.
 """
 import importlib as _importlib
 import typing as _typing

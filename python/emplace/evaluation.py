@@ -65,10 +65,10 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
              max_groups: int | None = None, jobs: int | None = None, **options: float | str) -> Evaluation:
     """Runs each method on each graph, once for each seed.
 
-    With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores.
-    Else runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100).
-    seeds: each once. A method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs without it.
-    The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
+    With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores. Else
+    runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100). seeds:
+    each once. A method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs
+    without it. The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
     """
     check_limit("seconds", seconds)
     check_whole("budget", budget, 1, 63)

@@ -126,7 +126,8 @@ def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
         model, args, kwargs = call_factory(options.input)
         return emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches,
-                                     replicas=options.replicas, optimizer=options.optimizer, kinds=options.kinds, name=options.name, target=options.target)
+                                     replicas=options.replicas, optimizer=options.optimizer, kinds=options.kinds, name=options.name,
+                                     target=options.target)
     if options.source == "fx":
         return _load_fx(options)
     if options.source == "onnx":

@@ -20,18 +20,20 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
           **options: float | str) -> Plan:
     """Places a graph as `emplace place` does: never slower than the best single device.
 
-    seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
-    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto". order: one of
-    `emplace.orders()`, which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where that
-    is faster. objective: "latency", the time of one step, or "throughput", the time from step to step in a pipeline (methods "auto" and
-    "dp"). policy: a trained policy, or the path of its file or run directory; None is the trained planner that comes with the package, "none" no policy. threads: None is one for each core. max_groups: ops are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
-    constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
-    "contiguous" gives each device blocks that follow each other, or none: of all such divisions that fit the memory, with the
-    devices in the machine's order or, where they are of few kinds, in any order, the best for the objective; `method` does not
-    matter to it. blocks: names of modules that stay whole with what is in them; None: for "contiguous" the model's row of numbered
-    modules (layers.0, layers.1, ...), else none. Half of the limits go to a placement without the constraint, whose figures are
-    the plan's free_makespan_us and free_max_load_us. progress: a progress bar of tqdm; None: in terminals and notebooks. options:
-    those that some methods alone have, such as samples=8 of "policy"; `emplace.method_options()` lists them.
+    seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate; the
+    result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto". order: one of
+    `emplace.orders()`, which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where
+    that is faster. objective: "latency", the time of one step, or "throughput", the time from step to step in a pipeline (methods
+    "auto" and "dp"). policy: a trained policy, or the path of its file or run directory; None is the trained planner that comes
+    with the package, "none" no policy. threads: None is one for each core. max_groups: ops are placed in at most this many groups,
+    or for 0 each by itself; None is as the policy was trained, or 128. stages: a constraint, for runtimes that place modules of a
+    captured graph as a whole: "modules" keeps each module on one device, and "contiguous" gives each device blocks that follow each
+    other, or none: of all such divisions that fit the memory, with the devices in the machine's order or, where they are of few
+    kinds, in any order, the best for the objective; `method` does not matter to it. blocks: names of modules that stay whole with
+    what is in them; None: for "contiguous" the model's row of numbered modules (layers.0, layers.1, ...), else none. Half of the
+    limits go to a placement without the constraint, whose figures are the plan's free_makespan_us and free_max_load_us. progress: a
+    progress bar of tqdm; None: in terminals and notebooks. options: those that some methods alone have, such as samples=8 of
+    "policy"; `emplace.method_options()` lists them.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
     cannot hold or run the graph, for stages="contiguous" with the bytes that are missing on each device, and RunFailed where the

@@ -202,9 +202,11 @@ class Plan:
         compared = "no single device may run every op"
         if self.single_device_us < math.inf:
             faster = self.single_device_us / figure_us if figure_us > 0 else 1.0
-            compared = f"{faster:.3f} times as {'often' if throughput else 'fast'} as the best single device ({self.single_device_us / 1e3:.3f} ms)"
+            single = f"the best single device ({self.single_device_us / 1e3:.3f} ms)"
+            compared = f"{faster:.3f} times as {'often' if throughput else 'fast'} as {single}"
         if throughput:
-            return f"{name}, a step every {figure_us / 1e3:.3f} ms in a pipeline, {compared}; one step alone takes {self.makespan_us / 1e3:.3f} ms"
+            return (f"{name}, a step every {figure_us / 1e3:.3f} ms in a pipeline, {compared}; "
+                    f"one step alone takes {self.makespan_us / 1e3:.3f} ms")
         return f"{name}, {figure_us / 1e3:.3f} ms a step, {compared}"
 
     def __str__(self) -> str:

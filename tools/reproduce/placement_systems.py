@@ -22,7 +22,8 @@ import forty_models
 from lib.script import run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
 
-# microbatches: of the graph that was placed; replicas: whether each has parameters of its own. makespan_us: empty where the system refuses. fits: whether each device's peak fits.
+# microbatches: of the graph that was placed; replicas: whether each has parameters of its own. makespan_us: empty where the system
+# refuses. fits: whether each device's peak fits.
 COLUMNS = {"model": str, "machine": str, "memory": str, "system": str, "microbatches": int, "replicas": bool, "makespan_us": float, "fits": bool,
            "peak_gb": Numbers, "seconds": float, "note": str}
 DEPENDS = (*SEARCH, "python/emplace/torch", "python/emplace/pipeline.py", "policy", "models", "tools/reproduce/forty_models.py")

@@ -56,7 +56,8 @@ def run(arguments: list[str]) -> None:
     if options.json:
         print(json.dumps({"runtime": options.runtime, "flags": text, "makespan_us": plan.makespan_us, "max_load_us": plan.max_load_us,
                           "free_makespan_us": plan.free_makespan_us, "lower_bound_us": plan.lower_bound_us,
-                          "peak_bytes": plan.peak_bytes.tolist(), "llm": {key: value for key, value in plan.serving.items() if key != "text"}, "seconds": plan.seconds}))
+                          "peak_bytes": plan.peak_bytes.tolist(), "seconds": plan.seconds,
+                          "llm": {key: value for key, value in plan.serving.items() if key != "text"}}))
         return
     print(text if not options.out else f"written to {options.out}\n", end="")
     for line in _remarks(options.runtime, plan):

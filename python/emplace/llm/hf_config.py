@@ -340,11 +340,12 @@ def _metadata(config: _Config) -> dict[str, int | float | str | list]:
 def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> Checkpoint:
     """Reads a config.json of transformers, or that of a folder, or the one beside a model.safetensors.index.json.
 
-    weight_type: GGUF's type of all matrices, such as "Q4_K"; norms, biases and routers are F32 then, and matrices whose rows are not
-    whole blocks of the type get the one that llama.cpp takes then. None: what the config has. Of a model that also sees images it is the text model alone. Layers that
-    guess further tokens (DeepSeek V3, GLM 4.5) are left out, and so is a window that all layers have (Mistral 0.1, Phi 3): llama.cpp
-    uses neither. An index whose total_size differs from the tensors' bytes by more than 3% makes a warning where the two can be
-    compared: not with a weight_type, quantized weights, or parts left out. Raises BadInput for what is no config of a known model.
+    weight_type: GGUF's type of all matrices, such as "Q4_K"; norms, biases and routers are F32 then, and matrices whose rows are
+    not whole blocks of the type get the one that llama.cpp takes then. None: what the config has. Of a model that also sees images
+    it is the text model alone. Layers that guess further tokens (DeepSeek V3, GLM 4.5) are left out, and so is a window that all
+    layers have (Mistral 0.1, Phi 3): llama.cpp uses neither. An index whose total_size differs from the tensors' bytes by more than
+    3% makes a warning where the two can be compared: not with a weight_type, quantized weights, or parts left out. Raises BadInput
+    for what is no config of a known model.
     """
     given = pathlib.Path(path)
     is_index = given.name.endswith(".index.json")

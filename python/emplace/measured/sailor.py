@@ -43,10 +43,11 @@ class Step:
 def load(path: str | os.PathLike, step: Step, *, model: str | None = None, kinds: Sequence[str] | None = None) -> Graph:
     """The step's graph: a forward and a backward op of each layer and micro-batch, and an update of each layer.
 
-    An op has a cost for each device kind that was measured with this micro-batch and tensor parallelism. A layer's ops are a group. Between
-    layers pass activations and their gradients; what a layer keeps for its backward pass is an output too. path: a checkout, whose
-    profiles_tmp.json counts, or a folder with profile.json files, or one of them. model: as Sailor names it; None: the only one there is. kinds: of which costs are wanted;
-    None: all. Raises BadInput for anything else. Warns of a profile with another number of layers than the model has, and leaves it out.
+    An op has a cost for each device kind that was measured with this micro-batch and tensor parallelism. A layer's ops are a group.
+    Between layers pass activations and their gradients; what a layer keeps for its backward pass is an output too. path: a
+    checkout, whose profiles_tmp.json counts, or a folder with profile.json files, or one of them. model: as Sailor names it; None:
+    the only one there is. kinds: of which costs are wanted; None: all. Raises BadInput for anything else. Warns of a profile with
+    another number of layers than the model has, and leaves it out.
     """
     step.check()
     model, profiles = _profiles(path, model)

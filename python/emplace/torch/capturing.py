@@ -90,12 +90,13 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     args, kwargs: as the model is called. Only shapes and types of tensors count, so that model and arguments may be on the device
     `meta`; other arguments are constants of the graph. train: forward and backward pass, and the sum of the gradients; the model
     returns its loss, alone, first in a tuple, or as `.loss`. microbatches: the step processes the batch in so many parts, along
-    dimension 0 of all tensors that are as long as the first one, as gradient accumulation does; the loss is the mean of theirs,
-    and buffers are changed part by part. replicas: each part has parameters of its own, as in data-parallel training; the optimizer
-    has a value that it updates beside them, and sends it to all of them, or without an optimizer the gradient. optimizer: sgd, momentum, adagrad, rmsprop, adam or adamw: parameters then occupy memory
-    for its state, and each has an update. kinds: folder of the device kinds on which ops get costs, by a roofline model; None:
-    those that come with the package. target: "cpu" or "cuda", the devices whose kernels the graph calls where these have their
-    own, as for attention; None: "cuda" for a model whose first tensor is there, else "cpu".
+    dimension 0 of all tensors that are as long as the first one, as gradient accumulation does; the loss is the mean of theirs, and
+    buffers are changed part by part. replicas: each part has parameters of its own, as in data-parallel training; the optimizer has
+    a value that it updates beside them, and sends it to all of them, or without an optimizer the gradient. optimizer: sgd,
+    momentum, adagrad, rmsprop, adam or adamw: parameters then occupy memory for its state, and each has an update. kinds: folder of
+    the device kinds on which ops get costs, by a roofline model; None: those that come with the package. target: "cpu" or "cuda",
+    the devices whose kernels the graph calls where these have their own, as for attention; None: "cuda" for a model whose first
+    tensor is there, else "cpu".
 
     Views of tensors (transpose, slice, ...) are no ops, but part of the calls that read them. The group of a parameter has the
     sum of its gradient and its update. Raises BadInput, with the module or op, for what cannot be captured.
