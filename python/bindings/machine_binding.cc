@@ -3,7 +3,10 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <tuple>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
@@ -21,6 +24,9 @@ MemoryRule ReadMemoryRule(const std::string& name) {
   if (const std::optional<MemoryRule> rule = MemoryRuleNamed(name)) return *rule;
   throw BadInput(StrCat("memory_rule is '", name, "', expected executor or placeto"));
 }
+
+using DeviceFields = std::tuple<std::string, std::string, int64_t, std::vector<int32_t>>;
+DeviceFields Fields(const Device& device) { return {device.name, device.kind, device.memory_bytes, device.cores}; }
 
 // The other checks are those of the file format.
 Cluster Checked(const Cluster& cluster) { return ParseCluster(ClusterToYaml(cluster), "machine"); }
@@ -42,6 +48,15 @@ void BindMachine(nb::module_& module) {
       .def_ro("name", &Device::name, "Unique in its machine, such as gpu:0.")
       .def_ro("kind", &Device::kind, "By which graphs give costs, such as k80.")
       .def_ro("memory_bytes", &Device::memory_bytes, "Bytes that a step may use on it.")
+      .def("__eq__", [](const Device& a, const Device& b) { return Fields(a) == Fields(b); })
+      .def(
+          "__eq__", [](const Device&, nb::object) { return false; }, nb::arg().none())
+      .def("__hash__", [](const Device& device) { return std::hash<std::string>()(device.name); })
+      .def("__getstate__", &Fields)
+      .def("__setstate__",
+           [](Device& device, const DeviceFields& fields) {
+             new (&device) Device{std::get<0>(fields), std::get<1>(fields), std::get<2>(fields), std::get<3>(fields)};
+           })
       .def("__repr__", [](const Device& device) {
         return "Device(name='" + device.name + "', kind='" + device.kind +
                "', memory_bytes=" + std::to_string(device.memory_bytes) + ")";

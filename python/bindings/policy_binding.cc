@@ -3,6 +3,7 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <memory>
@@ -99,6 +100,16 @@ void BindPolicy(nb::module_& module) {
           "path"_a,
           "Writes the network as an ONNX model, whose inputs say what they hold. Raises BadInput for a policy that is\n"
           "not of kind placeto.")
+      .def("__getstate__",
+           [](const LoadedPolicy& policy) {
+             const std::string bytes = SerializePolicy(policy.weights);
+             return std::pair(policy.source, nb::bytes(bytes.data(), bytes.size()));
+           })
+      .def("__setstate__",
+           [](LoadedPolicy& policy, const std::pair<std::string, nb::bytes>& state) {
+             const std::string_view bytes(state.second.c_str(), state.second.size());
+             new (&policy) LoadedPolicy{state.first, ParsePolicy(bytes, state.first)};
+           })
       .def("logits", &Logits, "graph"_a, "machine"_a, "start"_a, "choices"_a, "max_groups"_a.none() = nb::none(),
            "float32 [n, D] logits of the n decisions of an episode that begins with the groups at start (int32 [n])\n"
            "and puts them at choices (int32 [n]) one after the other; -infinity where a device may not run the group.\n"

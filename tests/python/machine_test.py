@@ -1,4 +1,5 @@
 """emplace.Machine"""
+import copy
 import json
 import pathlib
 import pickle
@@ -39,6 +40,14 @@ def test_shipped_machines_read_back_equal(path, tmp_path):
     machine = emplace.Machine.load(path)
     machine.save(tmp_path / "m.yaml")
     assert emplace.Machine.load(tmp_path / "m.yaml") == machine == pickle.loads(pickle.dumps(machine))
+
+
+def test_devices_are_values():
+    device = emplace.Device("gpu:0", "k80", 1e9)
+    assert device == emplace.Device("gpu:0", "k80", 1e9) == copy.deepcopy(device) == pickle.loads(pickle.dumps(device))
+    assert len({device, copy.copy(device)}) == 1
+    for other in (emplace.Device("gpu:1", "k80", 1e9), emplace.Device("gpu:0", "v100", 1e9), emplace.Device("gpu:0", "k80", 2e9), "gpu:0"):
+        assert device != other
 
 
 @pytest.mark.parametrize("devices, bandwidth, error", [

@@ -1,5 +1,6 @@
 """Trained policies in Python, and as ONNX models."""
 import json
+import pickle
 import struct
 
 import emplace
@@ -42,6 +43,16 @@ def write_policy(path, devices=2, rounds=2, width=0, memory=0, pooling=1, seed=1
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
     return path
 
+
+
+def test_policies_can_be_pickled(tmp_path):
+    write_policy(tmp_path / "p.safetensors")
+    policy = emplace.Policy(tmp_path / "p.safetensors")
+    again = pickle.loads(pickle.dumps(policy))
+    assert (again.kind, again.version, again.metadata) == (policy.kind, policy.version, policy.metadata)
+    again.save_onnx(tmp_path / "again.onnx")
+    policy.save_onnx(tmp_path / "policy.onnx")
+    assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "policy.onnx").read_bytes()
 
 def random_graph(ops: int, rng: np.random.Generator) -> emplace.Graph:
     """Each op reads up to three earlier ones; some ops run on kind x alone."""
