@@ -376,6 +376,32 @@ def test_a_graph_that_cannot_run(ptb, cpus):
         emplace.torch.apply(nn.Linear(1, 1), (), emplace.place(ptb, only_cpu, budget=2))
 
 
+@pytest.mark.parametrize("change, error", [
+    ({"kwargs": {"beta=__import__('os').abort() or 1)#": {"const": 1, "as": "int"}}}, "'aten.addmm.default' has no argument \"beta="),
+    ({"op": "aten.from_file.default", "args": [{"const": "made", "as": "str"}, {"const": True, "as": "bool"}, {"const": 4, "as": "int"}]},
+     "'aten.from_file.default' reads or writes a file"),
+    ({"args": [{"in": 0, "views": [["load_library.__func__.__call__", ["x"]]]}]}, "there is no op 'load_library.__func__.__call__'"),
+    ({"args": [{"in": 9}]}, "input 9 is read, expected a whole number below 3"),
+    ({"args": [{"in": -1}]}, "input -1 is read"),
+])
+def test_a_graph_of_somebody_else_calls_ops_that_compute_and_no_more(change, error, cpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, args = models.mlp()
+    ops = emplace.torch.capture(model, args, train=True).ops
+    next(op for op in ops if op["type"] == "aten.addmm")["call"] |= change
+    graph = emplace.Graph.from_ops("hostile", ops)
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.torch.apply(model, args, emplace.Plan.of(graph, cpus, [0] * len(graph)))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 3), (0,), ()])
+def test_constants_keep_their_shapes(shape, cpus):
+    held = torch.zeros(shape)
+    with placed(Plain(lambda x: held * x), (torch.ones(1),), cpus) as step:
+        assert step(torch.ones(1)).shape == (held * torch.ones(1)).shape
+
+
 def test_an_op_that_fails_is_named(cpus):
     def ops_of(graph):
         ops = graph.ops

@@ -23,6 +23,8 @@ _DTYPE_OF_NAME = {name: dtype for dtype, name in _DTYPES.items()}
 _MEMORY_FORMATS = {format: str(format).removeprefix("torch.") for format in (
     torch.contiguous_format, torch.channels_last, torch.channels_last_3d, torch.preserve_format)}
 _MEMORY_FORMAT_OF_NAME = {name: format for format, name in _MEMORY_FORMATS.items()}
+# Ops that a graph, which may be somebody else's, may not call.
+_OF_FILES = ("aten.from_file", "image.read_file", "image.write_file")
 # Arguments that belong to the device on which an op runs, which the placement decides.
 _OF_THE_DEVICE = ("device", "pin_memory")
 
@@ -111,12 +113,17 @@ def _decode(value: dict, place: str) -> Any:
 
 
 def op_named(name: str, place: str) -> torch._ops.OpOverload:
-    """torch.ops' op of a name such as aten.add.Tensor. Raises BadInput for one that there is not."""
+    """torch.ops' op of a name such as aten.add.Tensor. Raises BadInput for one that there is not, or that a graph may not call."""
     try:
         space, op, overload = name.split(".")
-        return getattr(getattr(getattr(torch.ops, space), op), overload)
+        found = getattr(getattr(getattr(torch.ops, space), op), overload)
     except (AttributeError, ValueError):
-        raise BadInput(f"{place}: there is no op '{name}' in torch {torch.__version__}") from None
+        found = None
+    if not isinstance(found, torch._ops.OpOverload):
+        raise BadInput(f"{place}: there is no op '{name}' in torch {torch.__version__}")
+    if f"{space}.{op}" in _OF_FILES:
+        raise BadInput(f"{place}: '{name}' reads or writes a file, expected an op that computes tensors")
+    return found
 
 
 def returns_one_tensor(op: torch._ops.OpOverload) -> bool:
@@ -138,7 +145,10 @@ class CallWriter:
         check_runs_on(op, self.names["device"], place)
         args = [self._argument(arg, inputs, place) for arg in call.get("args", [])]
         kwargs = {name: self._argument(arg, inputs, place) for name, arg in call.get("kwargs", {}).items()}
-        if any(argument.name == "device" for argument in op._schema.arguments):
+        names = {argument.name for argument in op._schema.arguments}
+        if unknown := sorted(kwargs.keys() - names):  # They become a part of the code.
+            raise BadInput(f"{place}: '{call['op']}' has no argument {unknown[0]!r}")
+        if "device" in names:
             kwargs["device"] = "device"
         return f"{self._named(op)}({', '.join([*args, *(f'{name}={arg}' for name, arg in kwargs.items())])})"
 
@@ -150,6 +160,8 @@ class CallWriter:
 
     def _argument(self, value: dict, inputs: list[str], place: str) -> str:
         if "in" in value:
+            if value["in"] not in range(len(inputs)):
+                raise BadInput(f"{place}: input {value['in']!r} is read, expected a whole number below {len(inputs)}")
             text = inputs[value["in"]]
             for name, args in value.get("views", []):
                 view = op_named(name, place)

@@ -93,12 +93,17 @@ class Step:
         self._model = CapturedModel(model, plan.graph.ops, plan.graph.name)
         self._check_arguments()
         self._codes = [DeviceCode(program, device) for device in range(len(program.devices))]
-        self._constants = {op: torch.tensor(numbers_of_json(given["attrs"]["value"]), dtype=dtype_named(given["attrs"]["dtype"]))
-                           for op, given in program.given.items() if given["type"] == "emplace.constant"}
+        self._constants = {op: self._constant(op, given["attrs"]) for op, given in program.given.items()
+                           if given["type"] == "emplace.constant"}
         self._threads = []
         for index, device in enumerate(plan.machine.devices):
             own = (cores or {}).get(device.name)
             self._threads.append(ThreadPoolExecutor(1, f"emplace {device.name}", _prepare_thread, (program.devices[index], own)))
+
+    def _constant(self, op: int, attrs: dict) -> torch.Tensor:
+        # Lists do not say the shape of a tensor without numbers.
+        shape = self.plan.graph.ops[op]["outputs"][0]["shape"]
+        return torch.tensor(numbers_of_json(attrs["value"]), dtype=dtype_named(attrs["dtype"])).reshape(shape)
 
     def close(self) -> None:
         """Ends the devices' threads."""
