@@ -11,9 +11,9 @@ def check_limit(name: str, value: float | None) -> None:
         raise BadInput(f"{name} is {value}, expected a number above 0")
 
 
-def check_whole(name: str, value: int | None, least: int, bits: int = 31) -> None:
-    """For what is None, or a whole number of at least `least` and below 2^bits."""
-    if value is None:
+def check_whole(name: str, value: int | None, least: int, bits: int = 31, *, optional: bool = False) -> None:
+    """For a whole number of at least `least` and below 2^bits. optional: it may be None."""
+    if optional and value is None:
         return
     try:
         is_fine = not isinstance(value, bool) and least <= operator.index(value) < 2**bits

@@ -42,8 +42,7 @@ class Evaluation:
         """By method, the geometric mean of makespan / best single device over the rows in which both exist; NaN: none."""
         means = {}
         for method in dict.fromkeys(row.method for row in self.rows):
-            ratios = [row.ratio for row in self.rows
-                      if row.method == method and row.ratio > 0]
+            ratios = [row.ratio for row in self.rows if row.method == method and row.ratio > 0]
             means[method] = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
         return means
 
@@ -66,12 +65,12 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     """Runs each method on each graph, once for each seed.
 
     With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores. Else
-    runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100). seeds:
-    each once. A method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs
+    runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100). A
+    method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs
     without it. The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
     """
     check_limit("seconds", seconds)
-    check_whole("budget", budget, 1, 63)
+    check_whole("budget", budget, 1, 63, optional=True)
     if isinstance(methods, str):
         raise _core.BadInput(f"methods is '{methods}', expected a list of names, such as ['{methods}']")
     methods, seeds = list(methods), list(seeds)
@@ -79,7 +78,7 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     _check_each_once("seeds", seeds)
     for seed in seeds:
         check_seed("seeds", seed)
-    check_whole("jobs", jobs, 1)
+    check_whole("jobs", jobs, 1, optional=True)
     if not budget and not seconds:
         budget = _DEFAULT_BUDGET
     trained = as_policy(policy)

@@ -40,8 +40,8 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     method and all single devices find nothing.
     """
     check_limit("seconds", seconds)
-    check_whole("budget", budget, 1, 63)
-    check_whole("threads", threads, 1)
+    check_whole("budget", budget, 1, 63, optional=True)
+    check_whole("threads", threads, 1, optional=True)
     check_seed("seed", seed)
     if method is None:
         method = "auto"

@@ -47,7 +47,7 @@ def simulate(graph: _core.Graph, machine: _core.Machine, placements, *, order: O
     the order in which the device runs them; one without runs ops as they get ready. threads: None is one for each core; placements
     are shared out among them. Ctrl-C ends the call. Raises BadInput, which names the op, for a placement that is not legal.
     """
-    check_whole("threads", threads, 1)
+    check_whole("threads", threads, 1, optional=True)
     array = to_array(placements, (1, 2))
     makespan_us, peak_bytes = _core.simulate(graph, machine, np.atleast_2d(array), order_to_indices(order, graph, machine),
                                              threads or 0)

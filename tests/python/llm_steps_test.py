@@ -218,6 +218,7 @@ def test_what_stays_together(qwen):
 
 
 @pytest.mark.parametrize("arguments, error", [
+    ({"streams": None}, "streams is None, expected a whole number of at least 1"),
     ({"context": 0}, "context is 0, expected a whole number of at least 1"),
     ({"context": 10**19}, "context is 10000000000000000000, expected a whole number of at least 1 and below 2\\^31"),
     ({"context": "4096"}, "context is 4096, expected a whole number"),

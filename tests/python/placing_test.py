@@ -93,6 +93,7 @@ def test_pictures(plan, tmp_path):
     ({"threads": 2**31}, r"threads is 2147483648, expected a whole number of at least 1 and below 2\^31"),
     ({"threads": 5000}, "threads is 5000, expected at most 1024"),
     ({"budget": 5.5}, "budget is 5.5, expected a whole number of at least 1"),
+    ({"seed": None}, "seed is None, expected a whole number of at least 0"),
     ({"budget": True}, "budget is True, expected a whole number of at least 1"),
 ])
 def test_bad_arguments(ptb, machine, arguments, error):

@@ -365,6 +365,7 @@ def test_the_module_that_cannot_be_captured_is_named():
 @pytest.mark.parametrize("arguments, error", [
     ({"microbatches": 5}, "12 examples, expected a multiple of microbatches=5"),
     ({"microbatches": 0}, "microbatches is 0"),
+    ({"microbatches": None}, "microbatches is None, expected a whole number of at least 1"),
     ({"microbatches": 2, "train": False}, "expected 1 without train=True"),
     ({"replicas": True, "train": True}, "replicas is True, expected False with microbatches=1"),
     ({"optimizer": "magic"}, "optimizer is 'magic'"),
