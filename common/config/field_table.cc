@@ -87,6 +87,14 @@ ConfigField::Value ConfigField::Parse(const std::string& text, const Value& like
   return *value;
 }
 
+void CheckFields(const std::vector<ConfigField>& fields, const void* section) {
+  for (const ConfigField& field : fields) {
+    const ConfigField::Value value = field.get(section);
+    const std::string expected = field.Check(value);
+    if (!expected.empty()) throw BadInput(StrCat(field.name, " is ", TextOf(value), ", expected ", expected));
+  }
+}
+
 std::string TextOf(const ConfigField::Value& value) {
   return std::visit(
       [](const auto& held) -> std::string {

@@ -48,6 +48,9 @@ struct ConfigField {
   Value Parse(const std::string& text, const Value& like) const;
 };
 
+// As FieldTable::CheckAll.
+void CheckFields(const std::vector<ConfigField>& fields, const void* section);
+
 // The text that stands for a value. REQUIRES: there is one.
 template <typename E>
 std::string TextOf(E value, const std::vector<std::pair<E, std::string>>& names) {
@@ -119,6 +122,8 @@ class FieldTable {
   }
 
   const std::vector<ConfigField>& fields() const { return fields_; }
+  // Throws BadInput "NAME is VALUE, expected ..." for the first value of the section that is not allowed.
+  void CheckAll(const Section& section) const { CheckFields(fields_, &section); }
   // The section with these values, by name, set in it; what the table does not know is left out. REQUIRES: each has the
   // type of its field.
   Section Filled(const std::map<std::string, ConfigField::Value>& values, Section section = {}) const {

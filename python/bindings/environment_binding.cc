@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -118,10 +117,6 @@ class Episodes {
     CheckKinds(graph, cluster);
     return PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, nullptr));
   }
-  static void CheckPenalty(const char* name, double value) {
-    if (std::isfinite(value) && value >= 0) return;
-    throw BadInput(StrCat(name, " is ", value, ", expected a finite number of at least 0"));
-  }
   static EnvironmentConfig MakeConfig(const std::string& start, const std::string& reward, double memory_penalty,
                                       double memory_penalty_cap) {
     EnvironmentConfig config;
@@ -129,10 +124,9 @@ class Episodes {
       throw BadInput(StrCat("start is '", start, "', expected random or single"));
     config.start = StartFromText(start, "start");
     config.reward = RewardFromText(reward, "reward");
-    CheckPenalty("memory_penalty", memory_penalty);
-    CheckPenalty("memory_penalty_cap", memory_penalty_cap);
     config.memory_penalty = memory_penalty;
     config.memory_penalty_cap = memory_penalty_cap;
+    EnvironmentFields().CheckAll(config);
     return config;
   }
 

@@ -67,12 +67,7 @@ std::optional<std::string> WhyLimitsCross(const InstanceConfig& config, const st
 }
 
 const InstanceConfig& Checked(const InstanceConfig& config) {
-  const FieldTable<InstanceConfig> table = InstanceFields();
-  for (const ConfigField& field : table.fields()) {
-    const ConfigField::Value value = field.get(&config);
-    const std::string expected = field.Check(value);
-    if (!expected.empty()) throw BadInput(StrCat(field.name, " is ", TextOf(value), ", expected ", expected));
-  }
+  InstanceFields().CheckAll(config);
   if (const std::optional<std::string> why = WhyLimitsCross(config)) throw BadInput(*why);
   return config;
 }
