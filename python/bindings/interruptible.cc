@@ -28,16 +28,26 @@ class RunningCalls {
     return *calls;
   }
 
-  void Begin(std::atomic<bool>& stop) {
-    const std::lock_guard lock(mutex_);
-    stops_.insert(&stop);
-    if (closed_) stop = true;
-  }
-  void End(std::atomic<bool>& stop) {
-    const std::lock_guard lock(mutex_);
-    stops_.erase(&stop);
-    ended_.notify_all();
-  }
+  // One of them, as long as it lives. REQUIRES: `stop` lives longer.
+  class Call {
+   public:
+    explicit Call(std::atomic<bool>& stop) : stop_(stop) {
+      const std::lock_guard lock(Get().mutex_);
+      Get().stops_.insert(&stop_);
+      if (Get().closed_) stop_ = true;
+    }
+    ~Call() {
+      const std::lock_guard lock(Get().mutex_);
+      Get().stops_.erase(&stop_);
+      Get().ended_.notify_all();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    std::atomic<bool>& stop_;
+  };
+
   void StopAll() {
     std::unique_lock lock(mutex_);
     closed_ = true;
@@ -62,14 +72,13 @@ void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& 
   bool has_ended = false;        // Guarded by `mutex`.
   std::exception_ptr of_work;    // Read after the thread has been joined.
   std::exception_ptr of_python;  // Of a signal handler or tick.
-  RunningCalls::Get().Begin(stop);
   std::thread thread([&] {
     try {
+      const RunningCalls::Call call(stop);
       work(stop);
     } catch (...) {
       of_work = std::current_exception();
     }
-    RunningCalls::Get().End(stop);
     const std::lock_guard lock(mutex);
     has_ended = true;
     ended.notify_one();
