@@ -71,13 +71,15 @@ OpGraph FromOps(const std::string& name, const nb::list& ops, const nb::dict& me
       throw BadInput(StrCat(what, " is no JSON: ", nb::cast<std::string>(nb::str(error.value()))));
     }
   };
+  std::string json;
   try {
-    return FromJson(to_json(document, "meta"), name);
+    json = to_json(document, "meta");
   } catch (const Error&) {
     // Which op it is, if it is one.
     for (size_t op = 0; op < nb::len(ops); ++op) to_json(ops[op], StrCat("op ", op));
     throw;
   }
+  return FromJson(json, name);
 }
 
 nb::object ToDict(const OpGraph& graph) { return nb::module_::import_("json").attr("loads")(GraphToJson(graph)); }
