@@ -108,8 +108,8 @@ def _caches_without_traced() -> Iterator[None]:
     try:
         yield
     finally:
-        for value in gc.get_objects():
-            if type(value) is functools._lru_cache_wrapper and _holds_traced(gc.get_referents(value)):
+        for value in gc.get_referrers(functools._lru_cache_wrapper):
+            if isinstance(value, functools._lru_cache_wrapper) and _holds_traced(gc.get_referents(value)):
                 value.cache_clear()
 
 

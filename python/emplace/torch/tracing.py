@@ -94,14 +94,15 @@ class _Inner(nn.Module):
         given = iter(tensors)
         leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in self._leaves]
         args, kwargs = pytree.tree_unflatten(leaves, self._spec)
-        if self._microbatches is not None:
-            record_now()
-        with tables_kept(self.model):  # PyTorch may run the forward pass twice, and tensors of the first run are none of the second.
-            output = self.model(*args, **kwargs)
         if self._microbatches is None:
-            return output
-        loss = loss_of(output)
+            return self._output(args, kwargs)
+        record_now()
+        loss = loss_of(self._output(args, kwargs))
         return loss / self._microbatches if self._microbatches > 1 else loss
+
+    def _output(self, args: tuple, kwargs: dict) -> Any:
+        with tables_kept(self.model):  # PyTorch may run the forward pass twice, and tensors of the first run are none of the second.
+            return self.model(*args, **kwargs)
 
 
 def loss_of(output: Any) -> torch.Tensor:
