@@ -72,28 +72,29 @@ class Assembly:
                          | {"cost_us": fields.get("cost_us", 0)})
         return unique
 
-    def _add_residents(self, replicas: bool, part: int, parts: int) -> None:
-        """The parameters and buffers of which each micro-batch has a replica, for this one, or those that all micro-batches share."""
-        prefix = _prefix(part, parts) if replicas else ""
+    def _add_residents(self, part: int | None, prefix: str) -> None:
+        """A micro-batch's replicas of parameters and buffers; part None: the parameters and buffers that all micro-batches share."""
+        replicas = part is not None
+        places = self._shared if part is None else self._places[part]
         for kind, nodes in (("parameter", self._trace.parameters), ("buffer", self._trace.buffers)):
             for name, node in nodes.items():
                 changes = name in self._trace.new_buffers  # From one micro-batch to the next one.
                 if (self._replicas and not changes) != replicas:
                     continue
                 trained = name in self._trace.gradients
-                state = 0 if replicas or not trained else self._slots or 0
+                state = (self._slots or 0) if trained and not replicas else 0
                 tensor = node.meta["val"]
                 key = (Source(kind, name), 0)
                 added = self._add(prefix + name, type="emplace.parameter", outputs=[_resident(tensor)],
                                   param_bytes=bytes_of(tensor) * (1 + state),
-                                  copy_of=self._places[0][key][0] if replicas and part > 0 else None,
+                                  copy_of=self._places[0][key][0] if part else None,
                                   group=prefix + _group(name) if trained or changes else "",
                                   attrs={"name": name} | ({"frozen": True} if name in self._trace.frozen else {}))
                 self._residents.add(added)
-                (self._places[part] if replicas else self._shared)[key] = (added, 0)
+                places[key] = (added, 0)
 
     def _add_shared(self) -> None:
-        self._add_residents(False, 0, 1)
+        self._add_residents(None, "")
         shared = self._shared
         for name, value in self._micro.constants.items():
             added = self._add(name, type="emplace.constant", outputs=[_resident(value)], param_bytes=bytes_of(value),
@@ -114,7 +115,7 @@ class Assembly:
         places = dict(self._shared)
         self._places.append(places)
         first = self._places[0]
-        self._add_residents(True, part, parts)
+        self._add_residents(part, prefix)
         for index, node in self._trace.arguments.items():
             if self._split[index]:
                 key = (Source("argument", index), 0)
