@@ -9,8 +9,8 @@ from emplace.llm.settings import Settings
 
 # How often a layer attends to all tokens and not to a window, where the file does not say it (llama-model.cpp of llama.cpp).
 _FULL_ATTENTION_EACH = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "cohere2": 4}
-# A scale is of a matrix whose type of numbers needs one, such as NVFP4.
-_LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(?:weight|bias|scale|input_scale)")
+# Layer, tensor and part. A scale is of a matrix whose type of numbers needs one, such as NVFP4.
+LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias|scale|input_scale)")
 # Tensors of a layer by the op that reads them.
 _READ_BY = {
     "attn_norm": {"attn_norm", "attn_norm_2"},
@@ -38,7 +38,7 @@ class Layer:
         self.index, self.name = index, f"blk.{index}"
         self.tensors: dict[str, list[Tensor]] = {}  # By op.
         for tensor in tensors:
-            name = _LAYER_TENSOR.fullmatch(tensor.name)
+            name = LAYER_TENSOR.fullmatch(tensor.name)
             op = _OP_OF_TENSOR.get(name[2]) if name else None
             if op is None:
                 raise BadInput(f"{checkpoint.source}: architecture '{checkpoint.architecture}' has a tensor '{tensor.name}', and what is "

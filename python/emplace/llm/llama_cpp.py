@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from emplace._core import BadInput, Machine
+from emplace.llm.layers import LAYER_TENSOR
 from emplace.llm.layout import Layout, Stage, backend_names, host_devices
 
 _CHUNK, _BATCH = 512, 2048  # llama.cpp's own -ub and -b.
 _CACHE_TYPES = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "IQ4_NL", "Q5_0", "Q5_1")  # kv_cache_types in common/arg.cpp.
-_LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias|scale|input_scale)")
 
 
 def layers_pattern(layers: list[int]) -> str:
@@ -34,7 +34,7 @@ def _overrides(layout: Layout, targets: list[str]) -> str:
     """The argument of `-ot`: for each set of layers, which tensors of theirs lie on another device. targets: [D] types of buffers."""
     tensors: dict[tuple[str, int], set[str]] = defaultdict(set)  # By target and layer.
     for tensor, device in layout.apart().items():
-        match = _LAYER.fullmatch(tensor)
+        match = LAYER_TENSOR.fullmatch(tensor)
         tensors[targets[device], int(match[1])].add(f"{match[2]}.{match[3]}")
     layers: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)  # By target and tensors.
     for (target, layer), found in sorted(tensors.items()):

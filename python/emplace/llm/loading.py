@@ -134,13 +134,9 @@ def _shares_of(routing: str | os.PathLike | None, checkpoint: Checkpoint, layers
     if routing is None:
         return {}
     shares = read_routing(routing)
-    if unknown := sorted(shares.keys() - {layer.name for layer in layers if _has_experts(layer)}):
+    if unknown := sorted(shares.keys() - {layer.name for layer in layers if layer.experts}):
         raise BadInput(f"{os.fspath(routing)}: {unknown[0]} is no layer with experts of {checkpoint.name}")
     return shares
-
-
-def _has_experts(layer: Layer) -> bool:
-    return "ffn_experts" in layer.tensors
 
 
 def _facts(checkpoint: Checkpoint, layers: list[Layer], settings: Settings, steps: _Steps) -> dict[str, Any]:
@@ -149,7 +145,6 @@ def _facts(checkpoint: Checkpoint, layers: list[Layer], settings: Settings, step
              "chunk": settings.chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": settings.together,
              "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
     optional = {"steps_in_flight": settings.steps_in_flight if settings.steps_in_flight > 1 else 0,
-                "experts": max((layer.experts for layer in layers if _has_experts(layer)), default=0),
-                "extra_layers": extra_layers(checkpoint), "nested": checkpoint.nested, "tied": "output.weight" not in checkpoint.by_name,
+                "experts": max(layer.experts for layer in layers), "extra_layers": extra_layers(checkpoint), "nested": checkpoint.nested, "tied": "output.weight" not in checkpoint.by_name,
                 "prompt": steps.prompt, "tokens": steps.tokens}
     return facts | {key: value for key, value in optional.items() if value}

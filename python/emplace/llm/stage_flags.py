@@ -35,10 +35,11 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
     if host is not None:
         raise BadInput(f"{runtime} divides a model among GPUs, and {names[host]} is a processor or a disk; expected a placement on GPUs, "
                        "such as one for a machine without others")
-    by_backend = {backend: names[device] for device in devices if (backend := backends_of(layout.machine)[device]) != "RPC"}
+    backends = backends_of(layout.machine)
+    by_backend = {backends[device]: names[device] for device in devices if backends[device] != "RPC"}
     if len(by_backend) > 1:
-        raise BadInput(f"{runtime} runs on GPUs of one maker, and {' and '.join(by_backend.values())} are of several; expected a machine with "
-                       "those of one")
+        raise BadInput(f"{runtime} runs on GPUs of one maker, and {' and '.join(by_backend.values())} are of several; expected a "
+                       "machine with those of one")
     if len(set(devices)) < len(devices) or (len(devices) > len(stages) and not ends_apart):
         alone = ", or each alone on a device" if ends_apart else ""
         raise BadInput(f"{runtime} has the embedding with the first layers and the output head with the last ones{alone}, and here they "
@@ -159,9 +160,9 @@ def _accelerate(layout: Layout) -> str:
     gpus = [index for index, backend in enumerate(backends) if backend != "CPU"]
     numbers = dict(zip(gpus, gpu_numbers(layout.machine, gpus) or range(len(gpus)), strict=True))
     embedding, output = layout.embedding, layout.output
-    if layout.served.get("tied"):  # accelerate reads a tensor from a disk for one of its two names alone.
-        on_disk = [layout.machine.devices[index].kind in disks for index in (embedding, output)]
-        embedding, output = (output if on_disk[0] else embedding), (embedding if on_disk[1] else output)
+    elsewhere = [end for end in (embedding, output) if layout.machine.devices[end].kind not in disks]
+    if layout.served.get("tied") and len(elsewhere) == 1:  # accelerate reads a tensor from a disk for one of its two names alone.
+        embedding = output = elsewhere[0]
     modules = {"model.embed_tokens": embedding, **{f"model.layers.{layer}": device for layer, device in enumerate(layout.attention)},
                "model.norm": layout.output, "lm_head": output}
     device_map: dict[str, int | str] = {}
