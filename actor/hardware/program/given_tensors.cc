@@ -55,10 +55,14 @@ void FillConstantOf(at::Tensor& tensor, const Json& value, const std::string& pl
 // Half of the width of a uniform distribution around 0 with this variance.
 double HalfWidth(double variance) { return std::sqrt(3 * variance); }
 
+Json AttrsOf(const Op& op, const std::string& place) {
+  return op.attrs_json.empty() ? Json::object() : ParseJson(op.attrs_json, place);
+}
+
 // What an op's random numbers follow from: of a parameter its name, since all its replicas hold the same ones.
 std::string SeedOf(const Op& op) {
-  if (op.type != "emplace.parameter" || op.attrs_json.empty()) return op.name;
-  const Json attrs = ParseJson(op.attrs_json, "op '" + op.name + "'");
+  if (op.type != "emplace.parameter") return op.name;
+  const Json attrs = AttrsOf(op, "op '" + op.name + "'");
   const auto name = attrs.find("name");
   return name != attrs.end() && name->is_string() ? name->get<std::string>() : op.name;
 }
@@ -86,7 +90,7 @@ void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
 }
 
 void FillConstant(at::Tensor& tensor, const Op& op, const std::string& place) {
-  const Json attrs = op.attrs_json.empty() ? Json::object() : ParseJson(op.attrs_json, place);
+  const Json attrs = AttrsOf(op, place);
   const Json& value = RequiredMember(attrs, "value", place);
   // Doubles do not hold all whole numbers.
   if (c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) {
