@@ -31,7 +31,7 @@ if(TARGET emplace_shared)
   install(FILES api/library/EmplaceConfig.cmake ${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake
     DESTINATION ${package} COMPONENT library)
   install(FILES api/library/emplace.h DESTINATION include/emplace COMPONENT library)
-  install(DIRECTORY models DESTINATION share/emplace COMPONENT library)
+  install(DIRECTORY models DESTINATION share/emplace COMPONENT library EXCLUDE_FROM_ALL)  # The whole has it in models/.
 endif()
 
 install(DIRECTORY configs launch models DESTINATION . USE_SOURCE_PERMISSIONS)
