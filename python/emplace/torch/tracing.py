@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 from emplace._core import BadInput
 from emplace.reading import Unmapped
 from emplace.torch.captured_model import modes_of, module_text, refuse_hooks
+from emplace.torch.changed_buffers import AssignedBuffers, DataSetInPlace, refuse_gradient_in, refuse_shared_memory
 from emplace.torch.checkpoints import begins_after, keep_random_numbers, record_now, recorded_checkpoints
 from emplace.torch.failures import describe_failure
 from emplace.torch.exporting import exporting_flags, has_exporting_flags
@@ -86,6 +87,7 @@ class _Inner(nn.Module):
         super().__init__()
         self.model = model
         self.further_names: list[FurtherName] = []
+        self.assigned = AssignedBuffers(model)
         self._leaves, self._spec, self._microbatches = leaves, spec, microbatches
 
     def forward(self, *tensors: torch.Tensor):
@@ -97,11 +99,17 @@ class _Inner(nn.Module):
         if self._microbatches is None:
             return self._output(args, kwargs)
         record_now()
-        loss = loss_of(self._output(args, kwargs))
-        return loss / self._microbatches if self._microbatches > 1 else loss
+        with DataSetInPlace():
+            loss = loss_of(self._output(args, kwargs))
+        if self._microbatches > 1:
+            return loss / self._microbatches
+        # PyTorch records no gradient for an output that is a parameter, or a view of one.
+        base = loss if loss._base is None else loss._base
+        return loss.clone() if any(base is parameter for parameter in self.model.parameters()) else loss
 
     def _output(self, args: tuple, kwargs: dict) -> Any:
-        with tables_kept(self.model):  # PyTorch may run the forward pass twice, and tensors of the first run are none of the second.
+        # PyTorch may run the forward pass twice, and tensors of the first run are none of the second.
+        with tables_kept(self.model), self.assigned.kept():
             return self.model(*args, **kwargs)
 
 
@@ -203,8 +211,7 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
         elif kind == "TangentAOTInput":
             changed = getattr(about.output, "mutated_input", None)
             if type(changed).__name__ == "BufferAOTInput":
-                raise BadInput(f"the model leaves a value that requires a gradient in buffer '{_name_in_model(changed.target)}', which "
-                               "would go on into the next step; expected value.detach() there, and the loss computed from the value itself")
+                refuse_gradient_in(_name_in_model(changed.target))
             trace.tangent = node
         else:
             raise BadInput(f"the model has an input of kind {kind}, which emplace does not know")
@@ -283,6 +290,8 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     _warn_of_changed(module, trace)
     flat, _ = pytree.tree_flatten(next(node for node in module.graph.nodes if node.op == "output").args[0])
     count = len(flat) - len(buffers)
+    if count == 0:
+        raise BadInput("the model returns no tensor, expected at least one")
     trace.outputs = flat[:count]
     for name, node in zip(buffers, flat[count:], strict=True):
         if node is not trace.buffers[_name_in_model(name)]:
@@ -322,13 +331,13 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     inner = _Inner(model, leaves, spec, microbatches if train else None)
     inner.training = model.training
     try:
-        trace = _record(inner, leaves, train, microbatches)
+        trace = _record_whole(inner, leaves, train, microbatches)
     except BadInput as plain:
         if not has_exporting_flags():
             raise
         try:
             with exporting_flags():
-                trace = _record(inner, leaves, train, microbatches)
+                trace = _record_whole(inner, leaves, train, microbatches)
         except BadInput as exported:
             more = f"; with the flags of torch.export, {exported}" if str(exported) != str(plain) else ""
             raise BadInput(f"{plain}{more}") from plain.__cause__
@@ -336,8 +345,15 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     size_workspaces(trace.module.graph)
     trace.modes, trace.modules = modes_of(model), modules_of(trace.module.graph)
     _refuse_in_place(trace)
+    refuse_shared_memory(model, trace.new_buffers)
     trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace
+
+
+def _record_whole(inner: _Inner, leaves: list[Any], train: bool, microbatches: int) -> Trace:
+    """Records anew where the model has turned out to assign buffers, which it is then given in another way."""
+    trace = _record(inner, leaves, train, microbatches)
+    return _record(inner, leaves, train, microbatches) if inner.assigned.found_more() else trace
 
 
 def _record(inner: _Inner, leaves: list[Any], train: bool, microbatches: int) -> Trace:
