@@ -1,5 +1,6 @@
 """emplace.torch.apply, where the model changes after its capture: what the step takes over, and what it refuses."""
 import copy
+import operator
 
 import emplace
 import pytest
@@ -35,7 +36,7 @@ def setting(name, value):
     """Sets an attribute of the model by its dotted name."""
     def change(model):
         holder, _, last = name.rpartition(".")
-        setattr(model.get_submodule(holder), last, value)
+        setattr(operator.attrgetter(holder)(model) if holder else model, last, value)
     return change
 
 
@@ -81,6 +82,15 @@ def test_a_model_that_changes_after_apply_is_noticed(change, error, cpus):
         step(*args)
         change(model)
         with pytest.raises(emplace.BadInput, match=error):
+            step(*args)
+
+
+@pytest.mark.parametrize("change", [nn.Module.double, setting("first.weight.data", torch.zeros(3, 3))])
+def test_parameters_whose_data_changes_after_apply_are_noticed(change, cpus):
+    model, args = models.mlp()
+    with placed(model, args, cpus, train=True) as step:
+        change(model)
+        with pytest.raises(emplace.BadInput, match="'first.weight' of the model is .*, expected torch.float32 of shape"):
             step(*args)
 
 

@@ -37,7 +37,9 @@ def name_of_dtype(dtype: torch.dtype) -> str:
 
 
 def dtype_named(name: str) -> torch.dtype:
-    """The reverse of name_of_dtype."""
+    """The reverse of name_of_dtype. Raises BadInput for what is no such name."""
+    if not isinstance(name, str) or name not in _DTYPE_OF_NAME:
+        raise BadInput(f"dtype is {name!r}, expected one of {', '.join(_DTYPE_OF_NAME)}")
     return _DTYPE_OF_NAME[name]
 
 

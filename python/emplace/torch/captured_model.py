@@ -15,10 +15,19 @@ _HOOKS = {"_forward_pre_hooks": "forward-pre", "_forward_hooks": "forward", "_ba
 
 def check_tensor(name: str, value: Any, dtype: torch.dtype, shape: Sequence[int], source: str) -> None:
     """Raises BadInput unless the value is a tensor of this type and shape, which it is as `source` says: "captured"."""
-    if isinstance(value, torch.Tensor) and value.dtype == dtype and list(value.shape) == list(shape):
+    is_tensor = isinstance(value, torch.Tensor)
+    if is_tensor and (value.is_nested or value.layout != torch.strided):
+        raise BadInput(f"{name} is a {'nested' if value.is_nested else value.layout} tensor, expected a dense one")
+    if is_tensor and value.dtype == dtype and list(value.shape) == list(shape):
         return
-    what = f"{value.dtype} of shape {list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+    what = f"{value.dtype} of shape {list(value.shape)}" if is_tensor else repr(value)
     raise BadInput(f"{name} is {what}, expected {dtype} of shape {list(shape)}, as {source}")
+
+
+def check_has_numbers(name: str, tensor: torch.Tensor) -> None:
+    """Raises BadInput for a tensor of the device meta, with which nothing can be computed."""
+    if tensor.is_meta:
+        raise BadInput(f"{name} is on the device meta, expected one with a memory, as cpu or cuda")
 
 
 def module_text(module: str) -> str:
@@ -90,6 +99,8 @@ class CapturedModel:
         """ops, graph: those of the captured graph, and its name. Raises BadInput where the model is another one."""
         self._graph = graph
         self._residents = {op["attrs"]["name"]: op for op in ops if op["type"] == "emplace.parameter"}
+        self._expected = {name: (dtype_named(op["outputs"][0]["dtype"]), list(op["outputs"][0]["shape"]))
+                          for name, op in self._residents.items()}
         self._trained = [op["attrs"]["name"] for op in ops if op["type"] == "emplace.gradient"]
         refuse_hooks(model)
         self._check_modes(model, ops)
@@ -114,9 +125,8 @@ class CapturedModel:
         for name in self._residents:
             holder, key = self._places[name]
             tensor = holder.get(key)
-            if self._tensors.get(name) is not tensor:
-                self._check(name, tensor)
-                self._tensors[name] = tensor
+            self._check(name, tensor)  # Also a tensor that stays may have got another type: model.double() changes its data.
+            self._tensors[name] = tensor
         for name, first in self._further:
             holder, key = self._places[name]
             if holder.get(key) is not self._tensors[first]:
@@ -142,8 +152,9 @@ class CapturedModel:
         return further
 
     def _check(self, name: str, tensor: torch.Tensor | None) -> None:
-        output = self._residents[name]["outputs"][0]
-        check_tensor(f"'{name}' of the model", tensor, dtype_named(output["dtype"]), output["shape"], "in the plan's graph")
+        what, (dtype, shape) = f"'{name}' of the model", self._expected[name]
+        check_tensor(what, tensor, dtype, shape, "in the plan's graph")
+        check_has_numbers(what, tensor)
 
     def _check_frozen(self) -> None:
         for name in self._trained:

@@ -9,6 +9,7 @@ import torch
 from emplace._core import BadInput
 from emplace.dataflow import producer, topological_rank
 from emplace.plan import Plan
+from emplace.torch.calls import dtype_named
 
 # Ops that compute nothing here: their tensors come from the model or from the caller.
 GIVEN = ("emplace.parameter", "emplace.input", "emplace.constant")
@@ -52,7 +53,7 @@ def torch_devices(plan: Plan, devices: Mapping[str, str] | None) -> list[torch.d
         raise BadInput(f"devices: the machine has no device '{min(unknown)}'")
     found = []
     for device in plan.machine.devices:
-        name = (devices or {}).get(device.name, device.name)
+        name = str((devices or {}).get(device.name, device.name))  # Or a torch.device.
         if not re.fullmatch(r"(cpu|cuda)(:\d+)?", name):
             raise BadInput(f"device '{name}' of the machine is no device of PyTorch, expected a name such as cuda:0 or cpu:0, or "
                            f"devices={{'{name}': 'cuda:0', ...}}")
@@ -77,6 +78,24 @@ def _order(plan: Plan) -> list[list[int]]:
     return orders
 
 
+def _check_attrs(op: dict) -> None:
+    """Raises BadInput where an op that is given, or a result, does not say which one it is, or of which shape and type."""
+    attrs = op.get("attrs", {})
+    needed = {"emplace.constant": ["value", "dtype"], "emplace.output": ["index"]}.get(op["type"], ["name"])
+    missing = [f"attrs.{key}" for key in needed if key not in attrs]
+    if op["type"] in GIVEN:
+        output = op["outputs"][0] if op["outputs"] else {}
+        missing += [f"outputs[0].{key}" for key in ("shape", "dtype") if key not in output]
+    if missing:
+        raise BadInput(f"op '{op['name']}' has no {missing[0]}, expected a graph of emplace.torch.capture")
+    if op["type"] in GIVEN:
+        try:
+            dtype_named(output["dtype"])
+            dtype_named(attrs.get("dtype", "f32"))
+        except BadInput as error:
+            raise BadInput(f"op '{op['name']}': {error}") from None
+
+
 class _Compilation:
     """Makes the program of one plan."""
 
@@ -96,6 +115,8 @@ class _Compilation:
 
     def _add_op(self, index: int, op: dict) -> None:
         program = self.program
+        if op["type"] in GIVEN or op["type"] in program.results:
+            _check_attrs(op)
         if op["type"] in GIVEN:
             program.given[index] = {"type": op["type"], "attrs": op["attrs"]}
         elif op["type"] not in LEFT_OUT and "call" not in op:

@@ -6,11 +6,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
@@ -18,7 +19,7 @@ from torch.utils import _pytree as pytree
 from emplace._core import BadInput
 from emplace.plan import Plan
 from emplace.torch.calls import dtype_named, numbers_of_json
-from emplace.torch.captured_model import CapturedModel, check_tensor
+from emplace.torch.captured_model import CapturedModel, check_has_numbers, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.device_code import DeviceCode, Stopped
 from emplace.torch.program import Program, compile_plan
@@ -56,11 +57,22 @@ class _Run:
 
 
 def _with_op(error: BaseException, op: str | None) -> BaseException:
-    if op is None or not isinstance(error, RuntimeError):
+    if op is None or not isinstance(error, Exception):
         return error
-    named = RuntimeError(f"op '{op}' failed: {error}")
+    # Of the kinds that ops raise; others, of the driver for instance, may not be made of a text.
+    kind = type(error) if type(error) in (IndexError, TypeError, ValueError) else RuntimeError
+    named = kind(f"op '{op}' failed: {error}")
     named.__cause__ = error
     return named
+
+
+def _is_same_constant(given: Any, captured: Any) -> bool:
+    """Whether two arguments that are no tensors are of one type and equal; NaN is equal to itself."""
+    if type(given) is not type(captured):
+        return False
+    if isinstance(given, np.ndarray):
+        return given.dtype == captured.dtype and np.array_equal(given, captured, equal_nan=given.dtype.kind in "fc")
+    return bool(given == captured or (given != given and captured != captured))
 
 
 class _Times:
@@ -95,6 +107,7 @@ class Step:
         self._codes = [DeviceCode(program, device) for device in range(len(program.devices))]
         self._constants = {op: self._constant(op, given["attrs"]) for op, given in program.given.items()
                            if given["type"] == "emplace.constant"}
+        self._is_closed = False
         self._threads = []
         for index, device in enumerate(plan.machine.devices):
             own = (cores or {}).get(device.name)
@@ -106,7 +119,8 @@ class Step:
         return torch.tensor(numbers_of_json(attrs["value"]), dtype=dtype_named(attrs["dtype"])).reshape(shape)
 
     def close(self) -> None:
-        """Ends the devices' threads."""
+        """Ends the devices' threads. The step cannot be called afterwards."""
+        self._is_closed = True
         for thread in self._threads:
             thread.shutdown()
 
@@ -128,6 +142,8 @@ class Step:
 
     def _run(self, args: tuple, kwargs: dict, codes: list[DeviceCode]) -> _Run:
         """Runs a step by the devices' code."""
+        if self._is_closed:
+            raise BadInput("the step is closed, expected its calls before close() and within its `with`")
         tensors = self._tensors(args, kwargs)
         self._model.refresh()
         run = _Run(self._program, {op: self._given(op, given, tensors) for op, given in self._program.given.items()})
@@ -177,11 +193,12 @@ class Step:
         names = iter(self._names)
         for leaf, known in zip(leaves, self._leaves, strict=True):
             if not isinstance(known, torch.Tensor):
-                if isinstance(leaf, torch.Tensor) or leaf != known:
+                if not _is_same_constant(leaf, known):
                     raise BadInput(f"an argument is {leaf!r}, expected {known!r} as captured")
                 continue
             name = next(names)
             check_tensor(name, leaf, known.dtype, known.shape, "captured")
+            check_has_numbers(name, leaf)
             if leaf.requires_grad and self._program.results["emplace.gradient"]:
                 raise BadInput(f"{name} requires a gradient, which a step computes for parameters alone; expected {name}.detach()")
             tensors[name] = leaf
@@ -198,7 +215,7 @@ class Step:
             if "slice" in attrs:
                 part, parts = attrs["slice"]
                 tensor = tensor.chunk(parts)[part]
-            tensor = tensor.contiguous()  # As they were when the model was captured.
+            tensor = tensor.resolve_conj().resolve_neg().contiguous()  # As they were when the model was captured.
         return tensor.detach().to(self._program.devices[self._program.device_of[op]])
 
     @torch.no_grad()
@@ -292,13 +309,20 @@ def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any
     On the CPU, without micro-batches and random ops, loss and gradients have the bits of the plain model. Raises BadInput for a
     plan of another model, other arguments, and devices that are not there.
     """
+    if not isinstance(model, nn.Module):
+        raise BadInput(f"model is a {type(model).__name__}, expected a torch.nn.Module")
+    if not isinstance(plan, Plan):
+        raise BadInput(f"plan is a {type(plan).__name__}, expected the emplace.Plan of the model's graph")
+    for name, by_device in (("devices", devices), ("cores", cores)):
+        if not isinstance(by_device, Mapping | None):
+            raise BadInput(f"{name} is a {type(by_device).__name__}, expected a dict by the names of the machine's devices")
     unknown = set(cores or {}) - {device.name for device in plan.machine.devices}
     if unknown:
         raise BadInput(f"cores: the machine has no device '{min(unknown)}'")
     here = os.sched_getaffinity(0)
     for device, own in (cores or {}).items():
-        if not own or not here.issuperset(own):
-            raise BadInput(f"cores of '{device}' are {list(own)}, expected some of {sorted(here)}")
+        if not isinstance(own, Collection) or not own or not here.issuperset(own):
+            raise BadInput(f"cores of '{device}' are {own}, expected some of {sorted(here)}")
     leaves, spec = flatten_arguments(args, kwargs)
     _keep_freed_memory()
     return Step(unwrapped(model), plan, compile_plan(plan, devices), leaves, spec, cores)
