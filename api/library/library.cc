@@ -4,9 +4,9 @@
 
 #include "api/library/emplace.h"
 #include "api/place_graph.h"
+#include "api/placing_wishes.h"
 #include "api/task_inputs.h"
 #include "common/error.h"
-#include "policy/placer/policy_method.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
@@ -59,20 +59,17 @@ std::vector<std::string> Machine::devices() const {
 
 Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked) {
   return WithStandardErrors([&] {
-    MethodOptions options;
-    options.budget = asked.budget;
-    options.seconds = asked.seconds;
-    options.threads = Threads(asked.threads);
-    options.seed = asked.seed;
-    SetOwnOptions(asked.method_options, {asked.method}, options);
+    MethodOptions options = OptionsOf({.seconds = asked.seconds,
+                                       .budget = asked.budget,
+                                       .threads = asked.threads,
+                                       .seed = asked.seed,
+                                       .order = asked.order,
+                                       .method_options = asked.method_options},
+                                      {asked.method});
     if (!(asked.seconds > 0) && asked.budget <= 0)
       throw BadInput("neither PlaceOptions::seconds nor budget is above 0, expected one that ends the search");
     const std::optional<PolicyWeights> policy = PolicyAsked(asked.policy);
-    if (policy) {
-      CheckPolicyFits(*policy, asked.policy, machine.internal(), "the machine");
-      UsePolicy(*policy, options);
-    }
-    AskForOrder(asked.order, options);
+    if (policy) UsePolicyOn(machine.internal(), "the machine", *policy, asked.policy, options);
     PlacedGraph placed = PlaceGraph(graph.internal(), machine.internal(),
                                     {.graph_source = graph.name(),
                                      .devices_source = "the machine",

@@ -11,10 +11,10 @@
 #include <optional>
 
 #include "api/place_graph.h"
+#include "api/placing_wishes.h"
 #include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/strings.h"
-#include "policy/placer/policy_method.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
@@ -65,18 +65,15 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
                int64_t budget, const std::string& order, const std::string& objective, const LoadedPolicy* policy,
                const std::map<std::string, std::string>& method_options, int threads, std::optional<int64_t> max_groups,
                uint64_t seed, const nb::object& progress, const nb::object& tick) {
-  MethodOptions options;
-  options.budget = budget;
-  options.seconds = seconds;
-  options.threads = Threads(threads);
-  options.seed = seed;
-  SetOwnOptions(method_options, {method_name}, options);
-  options.objective = ObjectiveNamed(objective);
-  if (policy) {
-    CheckPolicyFits(policy->weights, policy->source, cluster, "the machine");
-    UsePolicy(policy->weights, options);
-  }
-  AskForOrder(order, options);
+  MethodOptions options = OptionsOf({.seconds = seconds,
+                                     .budget = budget,
+                                     .threads = threads,
+                                     .seed = seed,
+                                     .objective = objective,
+                                     .order = order,
+                                     .method_options = method_options},
+                                    {method_name});
+  if (policy) UsePolicyOn(cluster, "the machine", policy->weights, policy->source, options);
   LatestProgress latest;
   options.progress = [&](const SearchProgress& now) { latest.Set(now); };
   const PlaceRequest request = {.graph_source = graph.name(),

@@ -16,6 +16,7 @@
 #include "api/evaluation/results_file.h"
 #include "api/evaluation/summary.h"
 #include "api/place_graph.h"
+#include "api/placing_wishes.h"
 #include "api/run_files.h"
 #include "api/task_inputs.h"
 #include "common/command_line.h"
@@ -26,7 +27,6 @@
 #include "common/files/output_files.h"
 #include "common/strings.h"
 #include "common/threads/interrupt.h"
-#include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
 #include "tools/cli/placing_options.h"
 #include "tools/cli/progress_bar.h"
@@ -46,15 +46,8 @@ struct EvaluateArguments {
   std::string devices;
   std::string policy;
   std::string methods = "single,random,policy";
-  std::string order;
-  std::string objective = "latency";
-  std::map<std::string, std::string> own;  // Options that some methods alone have.
-  int64_t budget = 0;
-  double seconds = 0;
-  std::optional<int64_t> max_groups;
-  uint64_t seed = 1;
+  PlacingWishes wishes;  // Its threads are the jobs.
   std::vector<uint64_t> seeds;
-  int jobs = 0;
   std::string out;
   bool resume = false;
   bool json = false;
@@ -86,23 +79,21 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.methods = Split(args.methods, ',');
   CheckOnce("--methods", "method", plan.methods);
   CheckOnce("--seeds", "seed", args.seeds);
-  plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.seed} : args.seeds;
-  plan.options.budget = args.budget > 0 || args.seconds > 0 ? args.budget : kDefaultBudget;
-  plan.options.seconds = args.seconds;
-  SetOwnOptions(args.own, plan.methods, plan.options);
-  plan.options.threads = args.seconds > 0 ? Threads(args.jobs) : 1;
+  plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.wishes.seed} : args.seeds;
+  plan.options = OptionsOf(args.wishes, plan.methods);
+  if (!(plan.options.seconds > 0)) {
+    plan.options.threads = 1;
+    if (plan.options.budget == 0) plan.options.budget = kDefaultBudget;
+  }
   plan.options.stop = &Interrupted();
-  plan.options.objective = ObjectiveNamed(args.objective);
-  AskForOrder(args.order, plan.options);
   const std::optional<PolicyWeights> policy = PolicyAsked(args.policy);
   plan.cluster = LoadCluster(args.devices);
   if (policy) {
-    CheckPolicyFits(*policy, args.policy, plan.cluster, args.devices);
-    UsePolicy(*policy, plan.options);
+    UsePolicyOn(plan.cluster, args.devices, *policy, args.policy, plan.options);
     plan.policy_version = policy->version;
     plan.policy_hash = ContentHash(SerializePolicy(*policy));
   }
-  plan.max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr);
+  plan.max_groups = MaxGroups(args.wishes.max_groups, policy ? &*policy : nullptr);
   plan.graphs = FindGraphs(args.graphs, args.split);
   CheckGraphsOnce(plan.graphs);
   return plan;
@@ -206,8 +197,8 @@ int Evaluate(const EvaluateArguments& args) {
   Results results(args, plan);
   const std::vector<RunKey> missing = results.Missing();
   // With a time, every run has the machine for itself: runs side by side would take it from each other.
-  const bool timed = args.seconds > 0;
-  const int jobs = timed ? 1 : Threads(args.jobs);
+  const bool timed = args.wishes.seconds > 0;
+  const int jobs = timed ? 1 : Threads(args.wishes.threads);
   try {
     ProgressBar bar(std::ssize(missing));
     RunEvaluation(
@@ -256,27 +247,21 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->add_option("--methods", args->methods,
                    "Methods to compare, separated by commas, each one of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
-  AddOrderOption(*command, args->order);
-  AddObjectiveOption(*command, args->objective);
-  AddOwnOptions(*command, args->own);
+  AddPlacingOptions(*command, args->wishes);
   command
       ->add_option(
-          "--seconds", args->seconds,
+          "--seconds", args->wishes.seconds,
           "Seconds that each searching method may take for a graph; runs then come one after the other, each on all "
           "cores")
       ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option(
-          "--budget", args->budget,
+          "--budget", args->wishes.budget,
           "Number of placements that a searching method may simulate (default: 100, or any number with --seconds)")
       ->check(CLI::Range(1, 1000000000));
-  command
-      ->add_option("--max-groups", args->max_groups,
-                   "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as many as "
-                   "the policy was trained with, or 128 without a policy)")
-      ->check(CLI::Range(0, 1000000));
-  CLI::Option* const seed =
-      command->add_option("--seed", args->seed, "Random seed of the methods")->check(Seed())->capture_default_str();
+  CLI::Option* const seed = command->add_option("--seed", args->wishes.seed, "Random seed of the methods")
+                                ->check(Seed())
+                                ->capture_default_str();
   command
       ->add_option("--seeds", args->seeds,
                    "Several random seeds, such as 1,2,3; the table then has confidence intervals")
@@ -285,9 +270,9 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->excludes(seed);
   command
       ->add_option(
-          "--jobs", args->jobs,
+          "--jobs", args->wishes.threads,
           "Number of runs at the same time, or with --seconds the threads of a run (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, kMostThreads));
   command->add_option("--out", args->out, "JSON file to which results are written while the evaluation goes on");
   command->add_flag("--resume", args->resume, "Leave out the runs whose results are in --out already");
   command->add_flag("--json", args->json, "Print the results as one JSON document");

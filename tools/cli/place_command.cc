@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "api/place_graph.h"
+#include "api/placing_wishes.h"
 #include "api/run_files.h"
 #include "api/task_inputs.h"
 #include "common/command_line.h"
@@ -14,7 +14,6 @@
 #include "common/files/output_files.h"
 #include "common/strings.h"
 #include "common/threads/interrupt.h"
-#include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
@@ -34,16 +33,9 @@ struct PlaceArguments {
   std::string devices;
   std::string policy;
   std::string method = "auto";
-  std::string objective = "latency";
-  std::string order;
   std::string out;
   std::string trace;
-  std::map<std::string, std::string> own;  // Options that some methods alone have.
-  int64_t budget = 0;
-  double seconds = 0;
-  int threads = 0;
-  std::optional<int64_t> max_groups;
-  uint64_t seed = 1;
+  PlacingWishes wishes;
   bool json = false;
 };
 
@@ -55,23 +47,14 @@ void CheckPlaceFiles(const PlaceArguments& args) {
 
 int Place(const PlaceArguments& args) {
   CheckPlaceFiles(args);
-  MethodOptions options;
-  options.budget = args.budget;
-  options.seconds = args.seconds > 0 || args.budget > 0 ? args.seconds : kDefaultSeconds;
-  options.threads = Threads(args.threads);
-  options.seed = args.seed;
-  SetOwnOptions(args.own, {args.method}, options);
-  options.objective = ObjectiveNamed(args.objective);
+  MethodOptions options = OptionsOf(args.wishes, {args.method});
+  if (!(options.seconds > 0) && options.budget == 0) options.seconds = kDefaultSeconds;
   const std::optional<PolicyWeights> policy = PolicyAsked(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
-  if (policy) {
-    CheckPolicyFits(*policy, args.policy, cluster, args.devices);
-    UsePolicy(*policy, options);
-  }
+  if (policy) UsePolicyOn(cluster, args.devices, *policy, args.policy, options);
   std::optional<SearchLine> line;
   options.progress = [&](const SearchProgress& progress) { line->Show(progress); };
   options.stop = &Interrupted();
-  AskForOrder(args.order, options);
   MakeMethod(args.method, options);  // Wrong options, before the graph is read.
   const OpGraph graph = LoadGraph(args.graph);
   line.emplace();
@@ -79,7 +62,7 @@ int Place(const PlaceArguments& args) {
                                         {.graph_source = args.graph,
                                          .devices_source = args.devices,
                                          .method = args.method,
-                                         .max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr)},
+                                         .max_groups = MaxGroups(args.wishes.max_groups, policy ? &*policy : nullptr)},
                                         options);
   FinishDespiteInterrupt();
   line.reset();
@@ -111,30 +94,23 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       "it. Methods auto and list plan as a planner says; of another policy, auto tries its placement");
   command->add_option("--method", args->method, "Method that places the graph, one of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
-  AddOrderOption(*command, args->order);
-  AddObjectiveOption(*command, args->objective);
   command->add_option("--out", args->out, "File to write the placement to, JSON (emplace.placement/1)");
   command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing");
-  AddOwnOptions(*command, args->own);
+  AddPlacingOptions(*command, args->wishes);
   command
       ->add_option(
-          "--seconds", args->seconds,
+          "--seconds", args->wishes.seconds,
           "Most seconds that a searching method may take after the graph is loaded (default: 1, or any number with "
           "--budget)")
       ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option(
-          "--budget", args->budget,
+          "--budget", args->wishes.budget,
           "Number of placements that a searching method may simulate; the result is then the same on every machine")
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--threads", args->threads, "Number of threads that search (default: one for each core)")
+  command->add_option("--threads", args->wishes.threads, "Number of threads that search (default: one for each core)")
       ->check(CLI::Range(1, kMostThreads));
-  command
-      ->add_option("--max-groups", args->max_groups,
-                   "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as many as "
-                   "the policy was trained with, or 128 without a policy)")
-      ->check(CLI::Range(0, 1000000));
-  command->add_option("--seed", args->seed, "Random seed of the method")->check(Seed())->capture_default_str();
+  command->add_option("--seed", args->wishes.seed, "Random seed of the method")->check(Seed())->capture_default_str();
   command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Place(*args); }; });
 }

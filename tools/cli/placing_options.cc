@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "api/place_graph.h"
+#include "api/placing_wishes.h"
 #include "common/strings.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_method.h"
 
 namespace emplace {
+namespace {
 
 void AddOrderOption(CLI::App& command, std::string& order) {
   std::vector<std::string> orders = OrderNames();
@@ -42,6 +44,19 @@ void AddObjectiveOption(CLI::App& command, std::string& objective) {
                   "which is the time from step to step in a pipeline and which methods auto and dp minimize")
       ->check(CLI::IsMember(ObjectiveNames()))
       ->capture_default_str();
+}
+
+}  // namespace
+
+void AddPlacingOptions(CLI::App& command, PlacingWishes& wishes) {
+  AddOrderOption(command, wishes.order);
+  AddObjectiveOption(command, wishes.objective);
+  command
+      .add_option("--max-groups", wishes.max_groups,
+                  "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as many as "
+                  "the policy was trained with, or 128 without a policy)")
+      ->check(CLI::Range(0, 1000000));
+  AddOwnOptions(command, wishes.method_options);
 }
 
 }  // namespace emplace
