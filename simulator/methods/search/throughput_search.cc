@@ -33,8 +33,10 @@ constexpr int64_t kMovesBetweenLooks = 64;
 // What a move may add to the load, as a share of it, at the begin and at the end of a round.
 constexpr double kHot = 0.2;
 constexpr double kCold = 2e-5;
-// `dp` may take this share of the time, and the state of a search so many numbers.
+// `dp` may take this share of the time, the others that place to begin with this one, and the state of a search so many
+// numbers.
 constexpr double kMostTimeShareOfDp = 0.5;
+constexpr double kMostTimeShareOfStarts = 0.2;
 constexpr int64_t kMostNumbers = 100'000'000;
 // About the time to make that state, for each op.
 constexpr double kStateUsPerOp = 4;
@@ -248,6 +250,9 @@ class ThroughputSearch {
     AddMethod("single", options_.stop);
     AddMethod("expert", limit_.stop());
     AddMethod("dp", StopAfterShare(kMostTimeShareOfDp));
+    for (const char* name : {"scotch", "list"}) {
+      if (limit_.Progress() < 1) AddMethod(name, StopAfterShare(kMostTimeShareOfStarts));
+    }
     if (!best_ || best_->bytes_over > 0) {
       // The second places in about the time of a simulation.
       limit_.Progress() < 1 ? AddMethod("auto", limit_.stop()) : AddMethod("m-topo", options_.stop);
@@ -272,6 +277,7 @@ class ThroughputSearch {
   void AddMethod(const char* name, const StopSignal& stop) {
     MethodOptions options{
         .budget = kBudgetToFit, .seed = options_.seed, .orders = false, .order = options_.order, .stop = stop};
+    options.planner = options_.planner;
     if (std::string_view(name) == "dp") options.objective = Objective::kThroughput;
     try {
       MethodResult result = MakeMethod(name, options)->Place(task_);

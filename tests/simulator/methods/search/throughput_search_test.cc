@@ -88,7 +88,7 @@ TEST(ThroughputSearch, FindsTheLeastLoadOfSmallGraphs) {
   EXPECT_GT(compared, static_cast<int>(Trials(60)) / 2);
 }
 
-TEST(ThroughputSearch, IsNeverWorseThanDpNorThanWithLess) {
+TEST(ThroughputSearch, IsNeverWorseThanOtherMethodsNorThanWithLess) {
   for (uint64_t seed = 0; seed < Trials(12); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.max_ops = 60});
@@ -105,9 +105,12 @@ TEST(ThroughputSearch, IsNeverWorseThanDpNorThanWithLess) {
       ASSERT_LE(us, before_us * (1 + 1e-9)) << "seed " << seed << " budget " << budget;
       before_us = us;
     }
-    const MethodResult dp = MakeMethod("dp", {.objective = Objective::kThroughput})->Place(task);
-    if (dp.placement && PlacementScorer(task).Score(*dp.placement).bytes_over == 0) {
-      EXPECT_LE(before_us, MaxLoadUs(task.sim, *dp.placement) * (1 + 1e-9)) << "seed " << seed;
+    for (const char* method : {"dp", "scotch", "list", "expert", "single"}) {
+      MethodOptions options;
+      if (CanMinimize(method, Objective::kThroughput)) options.objective = Objective::kThroughput;
+      const MethodResult other = MakeMethod(method, options)->Place(task);
+      if (!other.placement || PlacementScorer(task).Score(*other.placement).bytes_over > 0) continue;
+      EXPECT_LE(before_us, MaxLoadUs(task.sim, *other.placement) * (1 + 1e-9)) << "seed " << seed << " " << method;
     }
   }
 }
