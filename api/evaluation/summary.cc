@@ -1,11 +1,10 @@
 #include "api/evaluation/summary.h"
 
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
+#include "api/evaluation/ratios.h"
 #include "api/evaluation/wins.h"
 
 namespace emplace {
@@ -24,7 +23,7 @@ MethodSummary SummarizeMethod(const std::vector<RunResult>& results, const std::
   MethodSummary summary;
   summary.method = method;
   std::set<std::string> graphs;
-  std::map<uint64_t, std::pair<double, int64_t>> log_ratios;  // Seed -> sum, count.
+  RatiosBySeed ratios;
   for (const RunResult& result : results) {
     if (result.key.method != method) continue;
     graphs.insert(result.key.path);
@@ -32,15 +31,9 @@ MethodSummary SummarizeMethod(const std::vector<RunResult>& results, const std::
     summary.seconds += result.seconds;
     summary.evaluations += result.evaluations;
     if (result.score.feasible) ++summary.feasible;
-    const double ratio = result.score.Us(objective) / result.single_device_us;
-    if (!std::isfinite(ratio) || ratio <= 0) continue;
-    auto& [sum, count] = log_ratios[result.key.seed];
-    sum += std::log(ratio);
-    ++count;
+    ratios.Add(result.key.seed, result.score.Us(objective) / result.single_device_us);
   }
-  std::vector<double> means;
-  for (const auto& [seed, sum] : log_ratios) means.push_back(std::exp(sum.first / static_cast<double>(sum.second)));
-  summary.ratio = MeanWithInterval(means);
+  summary.ratio = ratios.Mean();
   summary.graphs = std::ssize(graphs);
   return summary;
 }

@@ -49,6 +49,7 @@ nb::dict PlacedToDict(PlacedGraph placed) {
   result["placement"] = ToNumpy(std::move(placed.chosen.placement));
   result["orders"] = std::move(placed.chosen.orders);
   result["makespan_us"] = placed.chosen.score.makespan_us;
+  result["max_load_us"] = placed.chosen.score.max_load_us;
   result["peak_bytes"] = ToNumpy(std::move(placed.chosen.score.peak_bytes));
   result["feasible"] = placed.chosen.score.feasible;
   result["single_device_us"] = placed.task.single_device_us;
@@ -57,6 +58,7 @@ nb::dict PlacedToDict(PlacedGraph placed) {
   result["evaluations"] = placed.result.evaluations;
   result["seconds"] = placed.seconds;
   result["method_makespan_us"] = placed.found.makespan_us;
+  result["method_max_load_us"] = placed.found.max_load_us;
   result["method_feasible"] = placed.found.feasible;
   return result;
 }

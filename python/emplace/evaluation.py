@@ -2,6 +2,7 @@
 import html
 import math
 import os
+import statistics
 import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -22,15 +23,23 @@ class EvaluationRow:
     seed: int
     makespan_us: float  # Of the method's own placement; infinity: it found none.
     feasible: bool  # Whether that placement fits the memory.
-    placed_us: float  # Of what `place` hands out: that, or the best single device's where it is better.
+    placed_us: float  # minimized_us of what `place` hands out: that, or the best single device's where it is better.
     single_device_us: float  # Infinity: no single device may run every op.
     evaluations: int  # Simulated placements.
     seconds: float  # Wall time of the method.
+    max_load_us: float  # Load of the busiest device of the method's own placement; infinity: it found none.
+    objective: str  # Of the evaluation: "latency" or "throughput".
+
+    @property
+    def minimized_us(self) -> float:
+        """What the objective minimizes: makespan_us, or for "throughput" max_load_us."""
+        return self.max_load_us if self.objective == "throughput" else self.makespan_us
 
     @property
     def ratio(self) -> float:
-        """makespan / best single device: lower is better. NaN where there is no legal placement, or no single device for all ops."""
-        return self.makespan_us / self.single_device_us if max(self.makespan_us, self.single_device_us) < math.inf else math.nan
+        """minimized_us / best single device: lower is better. NaN where there is no legal placement, or no single device for all
+        ops."""
+        return self.minimized_us / self.single_device_us if max(self.minimized_us, self.single_device_us) < math.inf else math.nan
 
 
 @dataclass(frozen=True)
@@ -39,17 +48,22 @@ class Evaluation:
     rows: list[EvaluationRow]
 
     def ratios(self) -> dict[str, float]:
-        """By method, the geometric mean of makespan / best single device over the rows in which both exist; NaN: none."""
+        """By method, the geometric mean of minimized_us / best single device over the rows in which both exist, and of several seeds the
+        mean of theirs, as `emplace evaluate` has it; NaN: there are none."""
         means = {}
         for method in dict.fromkeys(row.method for row in self.rows):
-            ratios = [row.ratio for row in self.rows if row.method == method and row.ratio > 0]
-            means[method] = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
+            of_seed: dict[int, list[float]] = {}
+            for row in self.rows:
+                if row.method == method and row.ratio > 0:
+                    of_seed.setdefault(row.seed, []).append(row.ratio)
+            means[method] = statistics.fmean(map(statistics.geometric_mean, of_seed.values())) if of_seed else math.nan
         return means
 
     def _repr_html_(self) -> str:
-        lines = [(row.graph, row.method, row.seed, _shown(row.makespan_us / 1e3), _shown(row.ratio),
+        lines = [(row.graph, row.method, row.seed, _shown(row.minimized_us / 1e3), _shown(row.ratio),
                   "yes" if row.feasible else "no", row.evaluations, f"{row.seconds:.3f}") for row in self.rows]
-        head = ("graph", "method", "seed", "makespan ms", "/ 1 device", "fits", "evaluations", "seconds")
+        minimized = "load ms" if any(row.objective == "throughput" for row in self.rows) else "makespan ms"
+        head = ("graph", "method", "seed", minimized, "/ 1 device", "fits", "evaluations", "seconds")
         table = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in line) + "</tr>" for line in [head, *lines])
         return f"<table>{table}</table>"
 
@@ -103,9 +117,12 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
                                 method_options={name: text for name, text in texts.items() if method in having[name]},
                                 threads=cores if seconds else 1, max_groups=max_groups, seed=seed, tick=tick)
         except _core.RunFailed:
-            return EvaluationRow(graph.name, method, seed, math.inf, False, math.inf, math.inf, 0, 0.0)
-        return EvaluationRow(graph.name, method, seed, found["method_makespan_us"], found["method_feasible"],
-                             found["makespan_us"], found["single_device_us"], found["evaluations"], found["seconds"])
+            return EvaluationRow(graph.name, method, seed, makespan_us=math.inf, feasible=False, placed_us=math.inf, single_device_us=math.inf,
+                                 evaluations=0, seconds=0.0, max_load_us=math.inf, objective=objective)
+        return EvaluationRow(graph.name, method, seed, makespan_us=found["method_makespan_us"], feasible=found["method_feasible"],
+                             placed_us=found["max_load_us" if objective == "throughput" else "makespan_us"],
+                             single_device_us=found["single_device_us"], evaluations=found["evaluations"], seconds=found["seconds"],
+                             max_load_us=found["method_max_load_us"], objective=objective)
 
     workers = 1 if seconds else min(jobs or cores, len(keys))
     if workers <= 1:

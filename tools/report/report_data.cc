@@ -48,6 +48,7 @@ OrderedJson ResultsToJson(const std::string& path, const EvaluationResults& resu
                        {"cdf", std::move(cdf)}});
   }
   return {{"path", path},
+          {"objective", ObjectiveNames().at(static_cast<size_t>(results.objective))},
           {"graphs", results.graphs},
           {"rows_without_single", results.rows_without_single},
           {"methods", std::move(methods)}};

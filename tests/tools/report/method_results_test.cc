@@ -66,6 +66,34 @@ TEST(MethodResults, OneDeviceComesFromTheGraphsFirst) {
   EXPECT_EQ(results.rows_without_single, 1);
 }
 
+TEST(MethodResults, RatiosAreThoseOfEvaluate) {
+  // Seed 1: sqrt(0.2 * 0.8) = 0.4, seed 2: 0.9. The mean of both is 0.65, where that of all three rows is 0.52.
+  const auto row = [](const std::string& path, const std::string& seed, const std::string& us) {
+    return StrCat(R"({"graph":"g","path":")", path, R"(","method":"x","seed":)", seed, R"(,"makespan_us":)", us,
+                  R"(,"single_device_us":)", path == "a" ? "100" : "1000",
+                  R"(,"feasible":true,"evaluations":3,"seconds":0.5})");
+  };
+  const EvaluationResults results = Parse({row("a", "1", "20"), row("b", "1", "800"), row("a", "2", "90")},
+                                          R"(,"graphs":{"g":{"single_device_us":7}})");
+  EXPECT_DOUBLE_EQ(results.methods[0].geometric_mean_ratio, 0.65);
+  EXPECT_EQ(results.graphs, 2);  // Of one name.
+  EXPECT_EQ(results.methods[0].wins, 2);
+}
+
+TEST(MethodResults, OfThroughputTheLoadCounts) {
+  const auto row = [](const std::string& method, const std::string& makespan_us, const std::string& load_us) {
+    return StrCat(R"({"graph":"g","method":")", method, R"(","makespan_us":)", makespan_us, R"(,"max_load_us":)",
+                  load_us, R"(,"feasible":true,"evaluations":3,"seconds":0.5})");
+  };
+  const EvaluationResults results = Parse({row("single", "100", "100"), row("x", "90", "50"), row("y", "80", "null")},
+                                          R"(,"settings":{"objective":"throughput"})");
+  EXPECT_EQ(results.objective, Objective::kThroughput);
+  ExpectCdf(results.methods[1], {{0.5, 1.0}});
+  EXPECT_EQ(results.methods[1].wins, 1);
+  EXPECT_TRUE(std::isnan(results.methods[2].geometric_mean_ratio));
+  EXPECT_THAT(ResultsError(R"({"results":[],"settings":{"objective":"power"}})"), HasSubstr("power"));
+}
+
 TEST(MethodResults, WinsGoByTheMeanOverSeeds) {
   // On `a`: x has sqrt(40 * 90) = 60, y has 50 every time. On `b` they tie.
   const EvaluationResults results = Parse({Row("a", "x", "40"), Row("a", "x", "90"), Row("a", "y", "50"),

@@ -97,6 +97,10 @@ function learningSection() {
 
 const farthestRatio = 3;  // Beyond it a placement is bad however far it is; the rest of the plot is worth more.
 
+function minimizedOf(results) {
+  return results.objective === "throughput" ? "load of the busiest device" : "makespan";
+}
+
 function cdfChart(results) {
   const drawn = results.methods.filter((method) => method.cdf.ratio.length > 0);
   if (drawn.length === 0) return missing("No method has a placement to compare with one device.", "Evaluate with --methods single,... to have its time.");
@@ -107,13 +111,13 @@ function cdfChart(results) {
     x: [method.cdf.ratio[0], ...method.cdf.ratio], y: [0, ...method.cdf.share]}));
   return lineChart({
     title: "Distribution of runtime", summary: "The share of graphs whose step takes at most so long; further left is faster. A placement that does not fit the memory never counts, so a line that ends below 100% has such.",
-    xLabel: "makespan / one device", yLabel: "share of graphs", xFormat: (x) => `up to ${formatRatio(x)}`, yFormat: formatPercent, yTickFormat: formatPercent,
+    xLabel: `${minimizedOf(results)} / one device`, yLabel: "share of graphs", xFormat: (x) => `up to ${formatRatio(x)}`, yFormat: formatPercent, yTickFormat: formatPercent,
     xRange, yRange: [0, 1.02], series,
   });
 }
 
 function methodsTable(results) {
-  const columns = [{label: "Method"}, {label: "Geometric mean of makespan / one device", number: true, format: formatRatio}, {label: "Wins", number: true, format: formatCount}, {label: "Feasible", number: true, format: formatCount},
+  const columns = [{label: "Method"}, {label: `Geometric mean of ${minimizedOf(results)} / one device`, number: true, format: formatRatio}, {label: "Wins", number: true, format: formatCount}, {label: "Feasible", number: true, format: formatCount},
     {label: "Placements", number: true, format: formatCount}, {label: "Seconds", number: true, format: (s) => formatNumber(s, 2)}, {label: "Simulated placements", number: true, format: formatCount}];
   const rows = results.methods.map((method) => [method.method, method.geometric_mean_ratio, method.wins, method.feasible, method.placements, method.seconds, method.evaluations]);
   return sortableTable(columns, rows, `Methods on ${plural(results.graphs, "graph")}. Wins are graphs on which no other method is faster.`, 1);
