@@ -97,7 +97,11 @@ std::string PlaceReport::SingleDevice() const {
   const double makespan_us = placed_.chosen.score.makespan_us;
   if (makespan_us > 0) text += Format(": %.3f times as fast", task.single_device_us / makespan_us);
   const Placement single(static_cast<size_t>(task.sim.num_ops), task.single_device);
-  return text + (PlacementScorer(task).Score(single).bytes_over > 0 ? ", but it does not fit that device\n" : "\n");
+  if (PlacementScorer(task).Score(single).bytes_over > 0) {
+    text += ", but it does not fit that device";
+    if (!placed_.chosen.orders.empty()) text += " as ops get ready";
+  }
+  return text + "\n";
 }
 
 std::string PlaceReport::Devices() const {

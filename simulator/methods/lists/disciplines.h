@@ -7,6 +7,8 @@
 // `1f1b`: one forward, one backward (Narayanan et al., "PipeDream", SOSP 2019, section 3.2): the same, but a device has
 //   at most as many micro-batches begun and not ended as there are devices that a micro-batch reaches no earlier. It
 //   holds the activations of that many micro-batches, and not of all.
+// `least-memory`: what frees memory first, one op at a time over all devices (least_memory.h). For placements that fit
+//   in no other order.
 #pragma once
 
 #include <span>
@@ -31,12 +33,14 @@ std::vector<std::string> DisciplineNames();
 // REQUIRES (all): the graph's task is from PlacementTask::Make; placement [num_ops] is legal. Several threads may share
 // the graph. Throws BadInput for an unknown name.
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
-// The best of all disciplines: the shortest makespan of those that fit the memory.
+// The best of all disciplines: the shortest makespan of those that fit the memory. `least-memory` is tried where none
+// of the others fits.
 ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 // The names above and `best`, for users.
 std::vector<std::string> OrderNames();
-// The order of this name, and the number of simulator runs that it takes to find it.
+// The order of this name, and the number of simulator runs that it takes to find it; `best` takes one more where it
+// tries `least-memory`.
 ChosenOrder OrderNamed(const std::string& name, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 int64_t RunsToFindOrder(const std::string& name);
 // Gives a method's result the order of this name, if it has a placement.

@@ -73,6 +73,7 @@ class PortfolioSearch {
     portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
     if (!portfolio_.empty()) {
       KeepPortfolio();
+      for (const PortfolioEntry& entry : portfolio_) FitByOrder(entry);
       if (options_.progress) Report(limit_.evaluations(), score_);
       if (limit_.Progress() + Share(0, LevelsUsPerOp(task_) + plan_.phases.space_us_per_op) < 1) {
         try {
@@ -113,6 +114,14 @@ class PortfolioSearch {
     if (ordered_->entry.score < score_) Keep(WithOrder(entry, OrderBy("rank", *graph_, entry.placement)));
   }
 
+  // Where nothing fits so far, the entry may fit in the order that holds the least. Faster ones are tried later.
+  void FitByOrder(const PortfolioEntry& entry) {
+    if (score_.bytes_over == 0 || !MayOrder() || InOrderAsked() || limit_.Ended() || !Affords(1)) return;
+    if (!graph_) graph_.emplace(task_, options_.stop);
+    limit_.Count(1);
+    Keep(WithOrder(entry, OrderBy("least-memory", *graph_, entry.placement)));
+  }
+
   void Search() {
     std::optional<SearchSpace> space;
     for (int round = 0; BeginRound(round); ++round) {
@@ -122,6 +131,7 @@ class PortfolioSearch {
       AddOptimal();
       if (walks_.HasFewUnits(*space) && unordered_->score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit);
       Improve(*space);
+      if (!limit_.Ended()) FitByOrder(*unordered_);
     }
   }
 
@@ -268,7 +278,7 @@ class PortfolioSearch {
   // time.
   void OrderPortfolio() {
     if (portfolio_ordered_ || !task_.HasMicrobatches()) return;
-    const auto runs = std::ssize(DisciplineNames());
+    const int64_t runs = kRunsToOrder;
     const double us = static_cast<double>(std::ssize(portfolio_)) * plan_.phases.best_order_us_per_op;
     if (Share(std::ssize(portfolio_) * runs, us) > plan_.phases.most_share_to_order) return;
     portfolio_ordered_ = true;
@@ -401,9 +411,7 @@ class PortfolioSearch {
 
   bool MayOrder() const { return plan_.ordered != nullptr && options_.orders; }
   // The disciplines differ most in steps of several micro-batches.
-  int64_t RunsToOrderResult() const {
-    return kRunsToKeepFound + (task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1);
-  }
+  int64_t RunsToOrderResult() const { return kRunsToKeepFound + (task_.HasMicrobatches() ? kRunsToOrder : 1); }
   double OrderUsPerOp() const {
     return task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op;
   }
@@ -468,8 +476,9 @@ class PortfolioSearch {
                        .found_by = best < score_ && !InOrderAsked() ? plan_.found_by : result_.found_by});
   }
 
-  static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.
-  static constexpr int64_t kRunsToKeepFound = 2;  // Of KeepFound.
+  const int64_t kRunsToOrder = RunsToFindOrder("best");  // By any discipline.
+  static constexpr double kRunsToRankFirst = 2;          // What is needed to rank takes as long as a run.
+  static constexpr int64_t kRunsToKeepFound = 2;         // Of KeepFound.
   // About the time of a run on a tiny graph, for each op and for itself.
   static constexpr double kRunUsPerOp = 0.1;
   static constexpr double kRunUs = 1;

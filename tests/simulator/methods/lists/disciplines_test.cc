@@ -69,6 +69,7 @@ TEST(Disciplines, BestIsTheBestOfAll) {
     const ChosenOrder best = BestOrder(ScheduleGraph(placed.task), placed.placement);
     EXPECT_EQ(OrderBy(best.discipline, ScheduleGraph(placed.task), placed.placement).orders, best.orders);
     for (const std::string& name : DisciplineNames()) {
+      if (name == "least-memory" && best.score.bytes_over == 0) continue;  // Not tried where others fit.
       EXPECT_LE(best.score, OrderBy(name, ScheduleGraph(placed.task), placed.placement).score)
           << name << ", seed " << seed;
     }
@@ -82,7 +83,8 @@ TEST(Disciplines, AnUnknownOneIsRefused) {
   EXPECT_THAT(BadInputOf([&] {
                 OrderBy("fifo", ScheduleGraph(task), Placement{0, 0, 0, 0});
               }),
-              testing::HasSubstr("unknown order 'fifo', expected one of: arrival, rank, depth-first, 1f1b, best"));
+              testing::HasSubstr(
+                  "unknown order 'fifo', expected one of: arrival, rank, depth-first, 1f1b, least-memory, best"));
 }
 
 TEST(Disciplines, RankPutsTheLongestWayFirst) {
