@@ -87,6 +87,7 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   }
   bound_us = options.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
   placed.result = method->Place(placed.task);
+  if (placed.result.placement && request.on_placed) request.on_placed();
   if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result);
 
   placed.found = Score(placed.task, placed.result);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "simulator/graph/grouping.h"
@@ -22,6 +23,8 @@ struct PlaceRequest {
   std::string devices_source;              // Names the cluster in errors.
   std::string method;                      // Name of the method, for errors and for PlacedGraph::found_by.
   int32_t max_groups = kDefaultMaxGroups;  // Ops are merged into at most this many groups.
+  // Called once the method has a placement, before this is scored and compared with one device; may be empty.
+  std::function<void()> on_placed = {};
 };
 
 struct PlacedGraph {

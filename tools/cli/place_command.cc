@@ -62,7 +62,8 @@ int Place(const PlaceArguments& args) {
                                         {.graph_source = args.graph,
                                          .devices_source = args.devices,
                                          .method = args.method,
-                                         .max_groups = MaxGroups(args.wishes.max_groups, policy ? &*policy : nullptr)},
+                                         .max_groups = MaxGroups(args.wishes.max_groups, policy ? &*policy : nullptr),
+                                         .on_placed = FinishDespiteInterrupt},
                                         options);
   FinishDespiteInterrupt();
   line.reset();

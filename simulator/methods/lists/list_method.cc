@@ -56,7 +56,7 @@ class UnitPlacer {
         });
     result.evaluations += evaluations;
     SearchScore score = *result.score;
-    if (!plan_.orders) return {std::move(result), score};
+    if (!plan_.orders || whole_.stop().Now()) return {std::move(result), score};
     ChosenOrder order = OrderBy("rank", whole_, *result.placement);
     ++result.evaluations;
     if (order.score < score) {

@@ -93,7 +93,7 @@ class PortfolioSearch {
     const PortfolioEntry& ranked = BestBy(&PortfolioEntry::ranked);
     if (!InOrderAsked()) {
       Add(portfolio_.front());
-      if (ranked.ranked) KeepRanked(ranked);
+      if (ranked.ranked && !limit_.stopped()) KeepRanked(ranked);
       return;
     }
     KeepAsAsked(BestBy(&PortfolioEntry::asked));
