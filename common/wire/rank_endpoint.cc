@@ -27,20 +27,14 @@ constexpr int kRankQueue = 1000;               // Messages that may wait on eith
 constexpr milliseconds kRoomPatience(30'000);  // For a peer whose queue is full.
 constexpr milliseconds kLookAgain(1);
 constexpr size_t kMaxLeaderFrames = kMaxArrays + 2;  // Of a LeaderMessage.
-// ZeroMQ's own heartbeats would take a run whose processes were all stopped for a while for one of dead hosts. The
-// kernel's are answered by the kernel. A host that does not for so long has vanished.
-constexpr int kKeepAliveIdle_s = 30;
-constexpr int kKeepAliveEvery_s = 10;
-constexpr int kKeepAliveTries = 6;
+// A rank that is gone ends the run, so that short holes in the network are waited for. A host that does not answer the
+// kernel for so long has vanished.
+constexpr KeepAlive kRankKeepAlive = {.idle_s = 30, .every_s = 10, .tries = 6};
 constexpr int kUnsentMs = 90'000;
 
 void SetRankLimits(zmq::socket_t& socket) {
   SetLimits(socket, kRankQueue, kMaxRankBytes);
-  socket.set(zmq::sockopt::heartbeat_ivl, 0);
-  socket.set(zmq::sockopt::tcp_keepalive, 1);
-  socket.set(zmq::sockopt::tcp_keepalive_idle, kKeepAliveIdle_s);
-  socket.set(zmq::sockopt::tcp_keepalive_intvl, kKeepAliveEvery_s);
-  socket.set(zmq::sockopt::tcp_keepalive_cnt, kKeepAliveTries);
+  SetKeepAlive(socket, kRankKeepAlive);
   socket.set(zmq::sockopt::tcp_maxrt, kUnsentMs);
   socket.set(zmq::sockopt::linger, kFarewellMs);
 }

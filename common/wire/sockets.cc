@@ -15,9 +15,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kReconnectMs = 100;      // First wait before a lost connection is tried again; doubles up to
 constexpr int kMaxReconnectMs = 2000;  // this.
-// A host that has vanished closes no connection. These find out, and let the connection be made anew.
-constexpr int kPingMs = 5'000;
-constexpr int kPingLostMs = 20'000;
+// A host that has vanished closes no connection. The kernel asks one that says nothing for so long, and so often, and
+// then lets the connection be made anew. ZeroMQ's own heartbeats would take processes that are stopped for vanished
+// hosts, and with libzmq 4.3 they abort the process where a connection ends whose queue is full (libzmq issues 3937 and
+// 4767).
+constexpr KeepAlive kKeepAlive = {.idle_s = 5, .every_s = 5, .tries = 3};
 // A connection whose handshake takes longer is closed: it may be one of many that are never to say a word.
 constexpr int kHandshakeMs = 10'000;
 constexpr int kEnforceZapDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, which the headers of 4.3 keep for draft builds.
@@ -34,8 +36,14 @@ void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes) {
   socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
   socket.set(zmq::sockopt::reconnect_ivl_max, kMaxReconnectMs);
   socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
-  socket.set(zmq::sockopt::heartbeat_ivl, kPingMs);
-  socket.set(zmq::sockopt::heartbeat_timeout, kPingLostMs);
+  SetKeepAlive(socket, kKeepAlive);
+}
+
+void SetKeepAlive(zmq::socket_t& socket, const KeepAlive& keep_alive) {
+  socket.set(zmq::sockopt::tcp_keepalive, 1);
+  socket.set(zmq::sockopt::tcp_keepalive_idle, keep_alive.idle_s);
+  socket.set(zmq::sockopt::tcp_keepalive_intvl, keep_alive.every_s);
+  socket.set(zmq::sockopt::tcp_keepalive_cnt, keep_alive.tries);
 }
 
 void SetTrajectoryBuffers(zmq::socket_t& socket) {

@@ -24,6 +24,13 @@ inline constexpr int kFarewellMs = 500;
 // Sets the length of the queues in messages each way, the largest frame in bytes, and how connections are watched
 // and made again.
 void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes);
+// When the kernel asks whether a silent host is still there, and how often before the connection ends.
+struct KeepAlive {
+  int idle_s;
+  int every_s;
+  int tries;
+};
+void SetKeepAlive(zmq::socket_t& socket, const KeepAlive& keep_alive);
 // Makes the kernel's buffers small. They count against no queue, so large ones would let trajectories wait for long.
 void SetTrajectoryBuffers(zmq::socket_t& socket);
 
