@@ -14,9 +14,16 @@ namespace {
 
 int64_t UpdatesOf(const LearningState& state) { return static_cast<int64_t>(state.updater->weights().version); }
 
-BatchPlan PlanBatches(const RunConfig& config, const LearningState& state) {
-  return {.first = state.updater->weights().version,
-          .end = static_cast<PolicyVersion>(config.training.iterations),
+Plateau::Before EvaluatedBefore(const RunConfig& config, const LearningState& state) {
+  const int64_t updates = UpdatesOf(state);
+  return {state.validation_history, updates - (config.evaluation.every > 0 ? updates % config.evaluation.every : 0)};
+}
+
+// None where a run is resumed that had come to its plateau.
+BatchPlan PlanBatches(const RunConfig& config, const LearningState& state, const Plateau& plateau) {
+  const PolicyVersion first = state.updater->weights().version;
+  return {.first = first,
+          .end = plateau.reason() ? first : static_cast<PolicyVersion>(config.training.iterations),
           .episodes = config.training.episodes_per_update,
           .max_lag = config.training.max_lag};
 }
@@ -40,7 +47,7 @@ RunRecords::RunRecords(const RunContext& run, const LearningState& state)
                                .min_gain = run.config.evaluation.min_gain,
                                .first_update = run.config.training.entropy_decay_updates,
                                .graphs = ValidationName(run.workload.choice)},
-              state.validation_history),
+              EvaluatedBefore(run.config, state)),
       placements(run.workload.train, FindPolicyKind(run.config.policy.kind), run.config.environment, clock),
       placement_files(run.dir, run.workload, placements) {}
 
@@ -61,7 +68,8 @@ ActorSide::ActorSide(const RunContext& run, LearningState& state, RunRecords& re
 TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunRecords& records, ActorSide& actors)
     : evaluation(run.workload, run.placer, run.clocks[Stage::kEvaluate], run.measuring),
       batcher([&actors](std::chrono::milliseconds timeout) { return actors.front_end.Pop(timeout); },
-              PlanBatches(run.config, state), state.ledger, run.clocks[Stage::kBatch], actors.dealer.get()),
+              PlanBatches(run.config, state, records.plateau), state.ledger, run.clocks[Stage::kBatch],
+              actors.dealer.get()),
       update(*state.updater, run.config.checkpoint.every, state.ledger, records.clock),
       publisher(run.config, state.rng,
                 {.weights = actors.weights,
@@ -69,6 +77,7 @@ TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunR
                  .evaluation = evaluation,
                  .metrics = records.metrics,
                  .progress = records.progress,
+                 .write_placements = [&records] { records.placement_files.Write(); },
                  .store = run.store,
                  .best = records.best,
                  .plateau = records.plateau,

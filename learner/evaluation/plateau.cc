@@ -18,15 +18,22 @@ std::string GeometricMean(std::span<const double> logs) { return ShownRatio(std:
 
 }  // namespace
 
-Plateau::Plateau(const Options& options, std::vector<double> history) : options_(options), ratios_(std::move(history)) {
+Plateau::Plateau(const Options& options, Before before) : options_(options), ratios_(std::move(before.history)) {
   EMPLACE_CHECK(options.patience == 0 || options.patience > 1);
+  const MutexLock lock(mu_);
+  Judge(before.updates);
 }
 
 void Plateau::Add(int64_t updates, double ratio) {
   const MutexLock lock(mu_);
   if (options_.patience == 0 || reason_ || !(ratio > 0) || !std::isfinite(ratio)) return;
-  const auto window = static_cast<size_t>(options_.patience);
   ratios_.push_back(ratio);
+  Judge(updates);
+}
+
+void Plateau::Judge(int64_t updates) {
+  if (options_.patience == 0) return;
+  const auto window = static_cast<size_t>(options_.patience);
   if (ratios_.size() > 2 * window)
     ratios_.erase(ratios_.begin(), ratios_.end() - static_cast<std::ptrdiff_t>(2 * window));
   if (ratios_.size() < 2 * window || updates < options_.first_update) return;

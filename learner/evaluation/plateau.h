@@ -25,8 +25,14 @@ class Plateau {
         0;  // No plateau before this update: until then the entropy bonus keeps the policy undecided.
     std::string graphs = "validation";  // Which graphs the evaluations are on, for the sentence.
   };
-  // `history`: the evaluations of earlier sittings, as history() returns them.
-  Plateau(const Options& options, std::vector<double> history);
+  // What earlier sittings have evaluated, as history() returns it, and the updates before the last of these
+  // evaluations.
+  struct Before {
+    std::vector<double> history = {};
+    int64_t updates = 0;
+  };
+  // There is a reason at once where the evaluations before show it: a run ends where it did before it was resumed.
+  Plateau(const Options& options, Before before);
 
   // Adds an evaluation of the policy after `updates` updates. ratio: geometric mean of makespan / one device; a ratio
   // that is not a positive number is left out.
@@ -38,6 +44,8 @@ class Plateau {
   std::vector<double> history() const;
 
  private:
+  void Judge(int64_t updates) EMPLACE_REQUIRES(mu_);
+
   const Options options_;
   mutable Mutex mu_;
   std::vector<double> ratios_ EMPLACE_GUARDED_BY(mu_);  // Oldest first, 2 * patience at most.

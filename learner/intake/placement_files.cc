@@ -95,6 +95,7 @@ PlacementFiles::PlacementFiles(const RunDirectory& dir, const Workload& workload
     if (found.back() && found.back()->sampled.episodes > counts.episodes) counts = found.back()->sampled;
     best_.Restore(graph, counts, found.back());
   }
+  const MutexLock lock(mu_);
   MendLines(found);
   WriteIndex();
 }
@@ -135,6 +136,7 @@ void PlacementFiles::Forget(GraphId graph, const std::string& reason) const {
 }
 
 void PlacementFiles::Write() {
+  const MutexLock lock(mu_);
   std::map<GraphId, const BestPlacements::Improvement*> best;  // The last of each graph.
   const std::vector<BestPlacements::Improvement> all = best_.TakeImprovements();
   for (const BestPlacements::Improvement& improvement : all) best[improvement.graph] = &improvement;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "common/threads/mutex.h"
 #include "learner/intake/best_placements.h"
 #include "learner/storage/run_directory.h"
 #include "learner/workload.h"
@@ -30,7 +31,6 @@ std::vector<std::string> DistinctNames(const std::vector<std::string>& names);
 // Makes distinct file names that lie in their folder, whatever the graphs are called, and are short enough.
 std::vector<std::string> DistinctFileStems(const std::vector<std::string>& names);
 
-// Not thread-safe.
 class PlacementFiles {
  public:
   // Reads the files of an earlier sitting into `best` and simulates each placement again. A file that cannot be read,
@@ -38,7 +38,7 @@ class PlacementFiles {
   // REQUIRES: dir, workload and best outlive this object; `best` has considered no episode.
   PlacementFiles(const RunDirectory& dir, const Workload& workload, BestPlacements& best);
 
-  // Writes all changes since the last call. Throws RunFailed.
+  // Writes all changes since the last call. Any thread may call it. Throws RunFailed.
   void Write();
 
  private:
@@ -48,9 +48,9 @@ class PlacementFiles {
   void Forget(GraphId graph, const std::string& reason) const;
   void WritePlacement(GraphId graph, const Placement& placement, const FoundPlacement& found) const;
   std::vector<SampleCounts> ReadIndex() const;  // [train]
-  void WriteIndex();
+  void WriteIndex() EMPLACE_REQUIRES(mu_);
   // Repairs placements.jsonl after a process was killed: drops a partial line, and adds a line that is missing.
-  void MendLines(const std::vector<std::optional<FoundPlacement>>& best);
+  void MendLines(const std::vector<std::optional<FoundPlacement>>& best) EMPLACE_REQUIRES(mu_);
   std::string Line(GraphId graph, const FoundPlacement& found) const;
 
   const std::filesystem::path folder_;
@@ -59,8 +59,9 @@ class PlacementFiles {
   BestPlacements& best_;
   const std::vector<std::string> names_;  // [train] graph names in the files
   const std::vector<std::string> stems_;  // [train] file names without their ending
-  std::string index_;                     // Text of index.json as it was last written.
-  std::ofstream lines_;
+  Mutex mu_;
+  std::string index_ EMPLACE_GUARDED_BY(mu_);  // Text of index.json as it was last written.
+  std::ofstream lines_ EMPLACE_GUARDED_BY(mu_);
 };
 
 }  // namespace emplace

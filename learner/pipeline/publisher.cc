@@ -123,6 +123,7 @@ void Publisher::WriteCheckpoint(const Snapshot& snapshot) {
   checkpoint.ledger_json = snapshot.ledger_json;
   checkpoint.kernel_path = ToString(BestKernelPath());
   checkpoint.config_yaml = RunConfigToYaml(config_);
+  outputs_.write_placements();
   outputs_.store.Write(checkpoint);
   WriteFileAtomically(outputs_.dir.ledger(), outputs_.ledger.Summary());
 }

@@ -5,6 +5,7 @@
 // evaluation says that training has reached a plateau, the actors get no further weights.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -38,6 +39,9 @@ class Publisher {
     EvaluationThread& evaluation;
     Metrics& metrics;
     Progress& progress;
+    // Writes the best placements that episodes have found. Comes before each checkpoint: a run that goes on from it
+    // plays only later episodes.
+    std::function<void()> write_placements;
     const CheckpointStore& store;
     BestPolicy& best;
     Plateau& plateau;

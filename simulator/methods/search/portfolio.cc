@@ -191,7 +191,8 @@ class PortfolioMaker {
     Found found = {{std::move(name), std::move(*result.placement), {}, {}}, result.evaluations};
     found.entry.score = result.score ? *result.score : PlacementScorer(task_).Score(found.entry.placement);
     found.evaluations += result.score ? 0 : 1;
-    if (ranked && graph_ != nullptr && !limit_.stopped() && limit_.Progress() + limit_.Share(1, Us(task_, kRankUsPerOp)) <= 1) {
+    if (ranked && graph_ != nullptr && !limit_.stopped() &&
+        limit_.Progress() + limit_.Share(1, Us(task_, kRankUsPerOp)) <= 1) {
       auto priority = std::make_shared<const Priority>(ByUpwardRank(*graph_, found.entry.placement));
       found.entry.ranked = TrialEvaluator(task_).SetBase(found.entry.placement, priority);
     }

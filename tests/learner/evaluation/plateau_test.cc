@@ -49,6 +49,24 @@ TEST(Plateau, SaysInPercentWhatWasGained) {
   EXPECT_THAT(*plateau.reason(), HasSubstr("to 139.9"));
 }
 
+TEST(Plateau, IsThereAtOnceInARunThatIsResumedAtIt) {
+  Plateau plateau({.patience = 2, .min_gain = 0.01, .first_update = 200}, {});
+  for (int64_t updates = 50; updates <= 200; updates += 50) plateau.Add(updates, 1);
+  ASSERT_TRUE(plateau.reason());
+  const Plateau resumed({.patience = 2, .min_gain = 0.01, .first_update = 200},
+                        {.history = plateau.history(), .updates = 200});
+  EXPECT_EQ(resumed.reason(), plateau.reason());
+  EXPECT_FALSE(
+      Plateau({.patience = 2, .min_gain = 0.01, .first_update = 250}, {.history = plateau.history(), .updates = 200})
+          .reason());
+  EXPECT_FALSE(
+      Plateau({.patience = 3, .min_gain = 0.01, .first_update = 0}, {.history = plateau.history(), .updates = 200})
+          .reason());
+  EXPECT_FALSE(
+      Plateau({.patience = 0, .min_gain = 0.01, .first_update = 0}, {.history = plateau.history(), .updates = 200})
+          .reason());
+}
+
 TEST(Plateau, DoesNotComeBeforeItsFirstUpdate) {
   Plateau plateau({.patience = 2, .min_gain = 0.01, .first_update = 500}, {});
   for (int64_t updates = 50; updates < 500; updates += 50) {
@@ -63,7 +81,7 @@ TEST(Plateau, GoesOnFromItsHistory) {
   Plateau whole({.patience = 4, .min_gain = 0.1, .first_update = 0}, {});
   Rng rng(1);
   for (int i = 0; i < 7; ++i) whole.Add(i, 0.7 + 0.01 * rng.Uniform());
-  Plateau resumed({.patience = 4, .min_gain = 0.1, .first_update = 0}, whole.history());
+  Plateau resumed({.patience = 4, .min_gain = 0.1, .first_update = 0}, {.history = whole.history(), .updates = 6});
   whole.Add(8, 0.705);
   resumed.Add(8, 0.705);
   ASSERT_TRUE(whole.reason());

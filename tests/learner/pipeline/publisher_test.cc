@@ -44,7 +44,7 @@ class PublisherTest : public testing::Test {
     dir_.emplace(folder_, false, std::chrono::milliseconds(0), never_);
     store_.emplace(dir_->checkpoints(), 10);
     best_.emplace(*store_, false);
-    plateau_.emplace(Plateau::Options{.patience = 4}, std::vector<double>());
+    plateau_.emplace(Plateau::Options{.patience = 4}, Plateau::Before());
     metrics_.emplace(folder_, 0);
     progress_.emplace(config_, 0, 0);
     placements_.emplace(workload_.train, PlacetoKind(), config_.environment, clock_);
@@ -55,11 +55,17 @@ class PublisherTest : public testing::Test {
     front_end_.emplace(config_.network, *sessions_, *weights_, *intake_, clocks_[Stage::kReceive]);
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate], measuring_);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
-    publisher_.emplace(config_, Rng(5),
-                       Publisher::Outputs{*weights_, *front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_,
-                                          *plateau_, *dir_, ledger_, clocks_, clock_, out_});
+    publisher_.emplace(
+        config_, Rng(5),
+        Publisher::Outputs{*weights_, *front_end_, *evaluation_, *metrics_, *progress_, [this] { WritePlacements(); },
+                           *store_, *best_, *plateau_, *dir_, ledger_, clocks_, clock_, out_});
   }
   ~PublisherTest() override { fs::remove_all(folder_); }
+
+  void WritePlacements() {
+    const std::optional<Checkpoint> newest = store_->LoadNewest();
+    checkpoints_then_.push_back(newest ? newest->updates : -1);
+  }
 
   UpdateResult Update() {
     Batch batch;
@@ -101,6 +107,8 @@ class PublisherTest : public testing::Test {
   std::optional<PolicyUpdater> updater_;
   std::optional<RunDirectory> dir_;
   std::optional<CheckpointStore> store_;
+  std::vector<int64_t>
+      checkpoints_then_;  // The newest checkpoint's updates at each WritePlacements; -1: there was none.
   std::optional<BestPolicy> best_;
   std::optional<Plateau> plateau_;
   std::optional<Metrics> metrics_;
@@ -189,6 +197,11 @@ TEST_F(PublisherTest, ACheckpointHoldsTheStateOfItsUpdateThoughLaterOnesRun) {
   then.FromJson(checkpoint->ledger_json);
   EXPECT_EQ(then.Total().trained, 3U * 2);
   EXPECT_EQ(ledger_.Total().trained, 5U * 2);
+}
+
+TEST_F(PublisherTest, PlacementsAreWrittenBeforeACheckpoint) {
+  for (int i = 0; i < 7; ++i) publisher_->Publish(Update());
+  EXPECT_EQ(checkpoints_then_, (std::vector<int64_t>{-1, 3}));
 }
 
 TEST_F(PublisherTest, ActorsGetTheNewWeights) {
