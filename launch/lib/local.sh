@@ -11,6 +11,8 @@ start_learner() {
   set +m
 }
 
+is_learners_own() { grep -q "\"pid\":$learner," "$run_dir/learner.json"; }
+
 ask_learner() { kill -TERM "$learner" 2>/dev/null; }
 
 start_children() {

@@ -29,6 +29,8 @@ start_learner() {
   set +m
 }
 
+is_learners_own() { :; }  # It is a process of another node.
+
 ask_learner() { exec 8>&-; }
 
 # A node's actors, all of them: launch/node.sh replaces single ones.

@@ -2,6 +2,7 @@
 # A run from the learner's start to its end, wherever its processes are. The ways to run one (local.sh, and nodes.sh
 # for slurm.sh and hosts.sh) define
 #   start_learner      starts it in the background and sets `learner` to the process to wait for
+#   is_learners_own    whether learner.json, which another learner may have written, may be of the one that was started
 #   ask_learner        asks it to end with a checkpoint
 #   start_children     starts what makes episodes for the learner at $address, under supervise.sh
 #   watch_ranks        looks after ranks of the learner that it has started, if any; rank_pid has their processes
@@ -38,9 +39,10 @@ train() {
   trap stop_all EXIT
   trap 'interrupt INT' INT
   trap 'interrupt TERM' TERM
-  rm -f "$run_dir/learner.json"
+  local before  # Of an earlier learner, or of one that works there still. Each start of a learner has a session of its own.
+  before=$(cat "$run_dir/learner.json" 2>/dev/null)
   start_learner
-  while [[ ! -s $run_dir/learner.json ]]; do
+  while [[ ! -s $run_dir/learner.json || $(cat "$run_dir/learner.json") == "$before" ]] || ! is_learners_own; do
     if ! kill -0 "$learner" 2>/dev/null; then
       wait_for_learner
       return "$code"
@@ -59,7 +61,8 @@ train() {
     echo "cluster.sh: the learner ended with exit code $code; its log is $run_dir/logs/learner.log" >&2
   elif [[ -f $run_dir/policy.safetensors ]]; then
     echo "policy: $run_dir/policy.safetensors"
-    echo "place a graph with it: $(realpath -s --relative-base=. "$bin")/emplace place --graph G.graph.json --devices DEVICES.yaml --policy $run_dir/policy.safetensors --out placement.json"
+    printf "place a graph with it: %q/emplace place --graph G.graph.json --devices DEVICES.yaml --policy %q --out placement.json\n" \
+      "$(realpath -s --relative-base=. "$bin")" "$run_dir/policy.safetensors"
   fi
   return "$code"
 }

@@ -22,24 +22,28 @@ namespace fs = std::filesystem;
 RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::milliseconds patience,
                            const std::atomic<bool>& interrupted)
     : folder_(std::move(folder)) {
-  const auto holds_run = [this] { return fs::exists(config()) || fs::exists(checkpoints()); };
-  if (resume && !holds_run()) throw BadInput(StrCat(folder_.string(), ": holds no run, expected one to resume"));
+  if (resume && !HoldsRun()) throw BadInput(StrCat(folder_.string(), ": holds no run, expected one to resume"));
   std::error_code error;
   fs::create_directories(log().parent_path(), error);
   if (error) throw BadInput(StrCat(folder_.string(), ": cannot be made: ", error.message()));
-  Lock(patience, interrupted);
-  // Only now: the learner before may have begun a run while this one waited. The logs folder may be the launcher's.
-  if (!resume && holds_run()) {
-    ::close(lock_);
-    throw BadInput(
-        StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
-  }
+  Lock(resume, patience, interrupted);
+  fs::remove(learner_file(), error);  // Of an earlier learner, where actors would look for this one.
   for (const fs::path& written : {folder_, graphs(), placements(), checkpoints() / "best"}) RemoveHalfWritten(written);
 }
 
 RunDirectory::~RunDirectory() { ::close(lock_); }
 
-void RunDirectory::Lock(std::chrono::milliseconds patience, const std::atomic<bool>& interrupted) {
+// The logs folder may be the launcher's.
+bool RunDirectory::HoldsRun() const { return fs::exists(config()) || fs::exists(checkpoints()); }
+
+void RunDirectory::CheckHoldsNoRun() const {
+  if (!HoldsRun()) return;
+  ::close(lock_);
+  throw BadInput(
+      StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
+}
+
+void RunDirectory::Lock(bool resume, std::chrono::milliseconds patience, const std::atomic<bool>& interrupted) {
   const std::string path = (folder_ / "lock").string();
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) throw BadInput(StrCat(path, ": cannot be written: ", std::strerror(errno)));
@@ -49,8 +53,9 @@ void RunDirectory::Lock(std::chrono::milliseconds patience, const std::atomic<bo
     if (errno != EWOULDBLOCK && errno != EINTR) {
       // Some network file systems have no locks; training there is better than not training.
       LogWarning(StrCat(path, ": cannot be locked: ", std::strerror(errno)));
-      return;
+      break;
     }
+    if (!resume) CheckHoldsNoRun();
     if (interrupted || std::chrono::steady_clock::now() >= deadline) {
       ::close(lock_);
       throw BadInput(StrCat(folder_.string(), ": another learner works there, expected it to have ended"));
@@ -59,13 +64,14 @@ void RunDirectory::Lock(std::chrono::milliseconds patience, const std::atomic<bo
     said = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  if (!resume) CheckHoldsNoRun();  // The learner before may have begun a run and ended it meanwhile.
 }
 
 void RunDirectory::WriteLearnerFile(const std::string& address, uint64_t session,
                                     const std::string& ranks_address) const {
   nlohmann::ordered_json file = {{"address", address}, {"pid", ::getpid()}, {"session", std::to_string(session)}};
   if (!ranks_address.empty()) file["ranks_address"] = ranks_address;
-  WriteFileAtomically(folder_ / "learner.json", file.dump() + "\n");
+  WriteFileAtomically(learner_file(), file.dump() + "\n");
 }
 
 }  // namespace emplace

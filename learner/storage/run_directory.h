@@ -12,10 +12,10 @@ namespace emplace {
 class RunDirectory {
  public:
   // Makes the folder, and logs/ in it, locks it for as long as this object lives, and removes files that a killed
-  // learner left half-written. Waits for at most `patience` for another learner that still works there, since one that
-  // was told to stop needs a while. Throws BadInput when `resume` is false and the folder holds a run, when `resume` is
-  // true and it holds none, when the folder cannot be made, or when another learner keeps it until `patience` is over
-  // or `interrupted` is set.
+  // learner left half-written, and its learner.json. Waits for at most `patience` for another learner that still works
+  // there, since one that was told to stop needs a while, unless that has begun a run which is not to be resumed.
+  // Throws BadInput when `resume` is false and the folder holds a run, when `resume` is true and it holds none, when
+  // the folder cannot be made, or when another learner keeps it until `patience` is over or `interrupted` is set.
   RunDirectory(std::filesystem::path folder, bool resume, std::chrono::milliseconds patience,
                const std::atomic<bool>& interrupted);
   ~RunDirectory();
@@ -43,7 +43,10 @@ class RunDirectory {
   void WriteLearnerFile(const std::string& address, uint64_t session, const std::string& ranks_address = "") const;
 
  private:
-  void Lock(std::chrono::milliseconds patience, const std::atomic<bool>& interrupted);
+  std::filesystem::path learner_file() const { return folder_ / "learner.json"; }
+  bool HoldsRun() const;
+  void CheckHoldsNoRun() const;
+  void Lock(bool resume, std::chrono::milliseconds patience, const std::atomic<bool>& interrupted);
 
   const std::filesystem::path folder_;
   int lock_ = -1;  // File descriptor of the lock. The kernel releases the lock however the process ends.

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -81,6 +82,9 @@ TEST_F(RunDirectoryTest, TwoLearnersNeverShareOne) {
     const std::atomic<bool> interrupted = true;
     EXPECT_THROW(RunDirectory(folder_, true, std::chrono::hours(1), interrupted), Error);
   }
+  // A new run need not wait to be refused.
+  EXPECT_THAT(BadInputOf([&] { RunDirectory(folder_, false, std::chrono::hours(1), go_on_); }),
+              testing::HasSubstr("holds a run already"));
   // One that was told to stop is waited for.
   std::thread ending([&first] {
     std::this_thread::sleep_for(milliseconds(100));
@@ -114,6 +118,18 @@ TEST_F(RunDirectoryTest, TheLauncherReadsWhereTheLearnerListens) {
                       {"address", "tcp://127.0.0.1:4000"}, {"pid", ::getpid()}, {"session", "18446744073709551615"}}));
   dir.WriteLearnerFile("tcp://127.0.0.1:4000", 1, "tcp://127.0.0.1:4002");
   EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "learner.json"))["ranks_address"], "tcp://127.0.0.1:4002");
+}
+
+TEST_F(RunDirectoryTest, TheNextLearnerRemovesTheFileOfTheOneBefore) {
+  {
+    const RunDirectory dir(folder_, false, milliseconds(0), go_on_);
+    WriteFileAtomically(dir.config(), "name: x\n");
+    dir.WriteLearnerFile("tcp://127.0.0.1:4000", 1);
+    ExpectRefused(true, "another learner works there");
+    EXPECT_TRUE(fs::exists(folder_ / "learner.json"));
+  }
+  const RunDirectory dir(folder_, true, milliseconds(0), go_on_);
+  EXPECT_FALSE(fs::exists(folder_ / "learner.json"));
 }
 
 }  // namespace
