@@ -143,13 +143,21 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
                .front_end = actors.front_end.stats()});
 }
 
-// A run that goes on keeps its graphs: what it has found and counted is by graph.
-void CheckGraphsKept(const RunConfig& kept, const RunConfig& config) {
-  for (const ConfigField& field : WorkloadFields().fields()) {
-    if (field.name == "devices" || field.get(&kept.workload) == field.get(&config.workload)) continue;
-    throw BadInput(StrCat("--set workload.", field.name,
-                          ": a run that goes on keeps its graphs, expected another --dir for a run on other graphs"));
+// Throws BadInput for a field of the section that is no longer what it was, but for this one.
+template <typename Section>
+void CheckKept(const char* name, const FieldTable<Section>& table, const Section& kept, const Section& asked,
+               std::string_view but = "") {
+  for (const ConfigField& field : table.fields()) {
+    if (field.name == but || field.get(&kept) == field.get(&asked)) continue;
+    throw BadInput(StrCat("--set ", name, ".", field.name, ": a run that goes on keeps its graphs and their groups, ",
+                          "expected another --dir for a run on others"));
   }
+}
+
+// What a run has found and counted is by graph and group.
+void CheckGraphsKept(const RunConfig& kept, const RunConfig& asked) {
+  CheckKept("workload", WorkloadFields(), kept.workload, asked.workload, "devices");
+  CheckKept("grouping", GroupingFields(), kept.grouping, asked.grouping);
 }
 
 }  // namespace
