@@ -25,28 +25,39 @@ constexpr double kMostShareToPrepare = 0.4;
 // A search ends when it is above the bound by this share at most.
 constexpr double kAtBound = 1e-6;
 
-void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_source) {
+// What the op needs on its device: an op that takes no time holds nothing but its parameters, since memory is released
+// before it is taken, and only the published rule counts both.
+double LeastBytes(const Op& op, double cost_us, MemoryRule rule) {
+  return static_cast<double>(cost_us > 0 || rule == MemoryRule::kPlaceto ? op.AllBytes() : op.param_bytes);
+}
+
+// Throws BadInput where no placement can fit.
+void CheckMemory(const OpGraph& graph, const Cluster& cluster) {
   double resident_bytes = 0;
   double memory_bytes = 0;
   DeviceCosts costs(cluster);
   for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
   for (const Op& op : graph.ops()) {
     resident_bytes += static_cast<double>(op.param_bytes);
-    const auto bytes = static_cast<double>(op.AllBytes());
+    double bytes = 0;
     double most_bytes = 0;
+    bool fits = false;
     const std::span<const double> cost_us = costs.Of(op);
     for (size_t d = 0; d < cost_us.size(); ++d) {
-      if (!std::isnan(cost_us[d]))
-        most_bytes = std::max(most_bytes, static_cast<double>(cluster.devices[d].memory_bytes));
+      if (std::isnan(cost_us[d])) continue;
+      const auto room_bytes = static_cast<double>(cluster.devices[d].memory_bytes);
+      bytes = LeastBytes(op, cost_us[d], cluster.memory_rule);
+      fits = fits || bytes <= room_bytes;
+      most_bytes = std::max(most_bytes, room_bytes);
     }
-    if (bytes <= most_bytes) continue;
-    throw BadInput(StrCat(devices_source, ": op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ",
-                          ShownBytes(most_bytes), ", the most that a device which may run it has"));
+    if (fits) continue;
+    throw BadInput(StrCat("op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ", ShownBytes(most_bytes),
+                          ", the most that a device which may run it has"));
   }
   if (resident_bytes <= memory_bytes) return;
-  throw BadInput(StrCat(devices_source, ": what '", graph.name(),
-                        "' holds for the whole step (parameters, inputs) needs ", ShownBytes(resident_bytes),
-                        ", expected at most ", ShownBytes(memory_bytes), ", what all devices have together"));
+  throw BadInput(StrCat("what '", graph.name(), "' holds for the whole step (parameters, inputs) needs ",
+                        ShownBytes(resident_bytes), ", expected at most ", ShownBytes(memory_bytes),
+                        ", what all devices have together"));
 }
 
 }  // namespace
@@ -71,14 +82,23 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
     if (options.progress) options.progress(progress);
     if (progress.fits && progress.best_us <= (1 + kAtBound) * bound_us) at_bound = true;
   };
+  const bool searches = MakeMethod(request.method, timed)->searches();
+  // A search ends itself in time, with the best so far.
+  if (!searches && request.ends_any_method && options.seconds > 0)
+    timed.stop = options.stop.After(*timed.begin, options.seconds);
   const std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
-  const double seconds = method->searches() ? options.seconds : 0;
-  CheckKinds(graph, cluster);
-  CheckMemory(graph, cluster, request.devices_source);
+  const double seconds = searches ? options.seconds : 0;
   PlacedGraph placed;
-  placed.task =
-      PlacementTask::Make(graph, cluster, request.max_groups,
-                          options.stop.After(*timed.begin, kMostShareToGroup * seconds), method->places_groups());
+  try {
+    CheckKinds(graph, cluster);
+    CheckMemory(graph, cluster);
+    placed.task =
+        PlacementTask::Make(graph, cluster, request.max_groups,
+                            options.stop.After(*timed.begin, kMostShareToGroup * seconds), method->places_groups());
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::kBadInput) throw;
+    throw BadInput(StrCat(request.graph_source, " on ", request.devices_source, ": ", error.what()));
+  }
   placed.lower_bound_us =
       LowerBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   if (options.objective == Objective::kThroughput) {
@@ -86,7 +106,11 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
         LoadBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   }
   bound_us = options.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
-  placed.result = method->Place(placed.task);
+  try {
+    placed.result = method->Place(placed.task);
+  } catch (const Stopped&) {  // Out of time, one that does not search has nothing.
+    if (searches || options.stop.Now()) throw;
+  }
   if (placed.result.placement && request.on_placed) request.on_placed();
   if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result);
 

@@ -19,10 +19,11 @@ namespace emplace {
 inline constexpr char kNoOrder[] = "none";
 
 struct PlaceRequest {
-  std::string graph_source;                // Names the graph in errors, such as its file.
-  std::string devices_source;              // Names the cluster in errors.
+  std::string graph_source = {};           // Names the graph in errors, such as its file.
+  std::string devices_source = {};         // Names the cluster in errors.
   std::string method;                      // Name of the method, for errors and for PlacedGraph::found_by.
   int32_t max_groups = kDefaultMaxGroups;  // Ops are merged into at most this many groups.
+  bool ends_any_method = false;            // Whether options.seconds ends a method that does not search, too.
   // Called once the method has a placement, before this is scored and compared with one device; may be empty.
   std::function<void()> on_placed = {};
 };
@@ -47,7 +48,8 @@ void AskForOrder(const std::string& said, MethodOptions& options);
 // RunFailed where neither the method nor any single device gives a legal placement. Throws Stopped where options.stop
 // ends the method before it has a placement. The method's time begins with the call, so that all of it takes
 // options.seconds, and as long as a simulation of the graph; a search that reports progress ends earlier where it is at
-// the lower bound. options: of the method, but for `begin`. REQUIRES: graph and cluster outlive the result's task.
+// the lower bound, and where a method that request.ends_any_method ends has not placed the graph, the best single
+// device does. options: of the method, but for `begin`. REQUIRES: graph and cluster outlive the result's task.
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
                        const MethodOptions& options);
 

@@ -1,10 +1,12 @@
 #include "api/place_graph.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "simulator/graph/graph_io.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -61,6 +63,48 @@ TEST(PlaceGraph, SearchesToItsEndAboveTheBound) {
     EXPECT_NEAR(found.bound_us, 15, 1e-6);
     EXPECT_GT(found.evaluations, kBudget / 10 * 9);
   }
+}
+
+PlacedGraph PlaceOn(const Cluster& cluster, const std::string& ops, PlaceRequest request,
+                    const MethodOptions& options) {
+  static OpGraph graph("", {});
+  graph = ParseGraph(R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}", "g.json");
+  request.graph_source = "g.json";
+  request.devices_source = "d.yaml";
+  return PlaceGraph(graph, cluster, request, options);
+}
+
+TEST(PlaceGraph, GivesAMethodThatDoesNotSearchItsTimeWhereThatIsAsked) {
+  const Cluster cluster = TwoDevices();
+  const PlacedGraph ended =
+      PlaceOn(cluster, kChain, {.method = "m-sct", .ends_any_method = true}, {.budget = 0, .seconds = 1e-9});
+  EXPECT_TRUE(ended.chosen.fallback);
+  EXPECT_EQ(ended.found_by, "single");
+  const PlacedGraph whole = PlaceOn(cluster, kChain, {.method = "m-sct"}, {.budget = 0, .seconds = 1e-9});
+  EXPECT_TRUE(whole.result.placement.has_value());
+}
+
+TEST(PlaceGraph, TellsThatTheMethodHasPlaced) {
+  int calls = 0;
+  PlaceOn(TwoDevices(), kChain, {.method = "heft", .on_placed = [&] { ++calls; }}, {});
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(PlaceGraph, OpsOfNoCostHoldTheirOutputsForNoTime) {
+  // b reads the 1,600 bytes of a when they are made, and a device has 1,000.
+  constexpr char kFree[] = R"({"name": "a", "cost_us": 0, "outputs": [{"bytes": 1600}]},
+      {"name": "b", "cost_us": 0, "inputs": ["a:0"], "outputs": [{"bytes": 1}]})";
+  EXPECT_TRUE(PlaceOn(TwoDevices(), kFree, {.method = "auto"}, {}).chosen.score.feasible);
+  Cluster published = TwoDevices();
+  published.memory_rule = MemoryRule::kPlaceto;
+  EXPECT_THAT(BadInputOf([&] { PlaceOn(published, kFree, {.method = "auto"}, {}); }),
+              testing::HasSubstr("g.json on d.yaml: op 'a' needs 1600 bytes, expected at most 1000 bytes"));
+}
+
+TEST(PlaceGraph, ErrorsNameTheFiles) {
+  EXPECT_THAT(
+      BadInputOf([&] { PlaceOn(TwoDevices(), R"({"name": "a", "cost_us": {"y": 1}})", {.method = "auto"}, {}); }),
+      testing::HasSubstr("g.json on d.yaml: device 'x:0' is of kind 'x', which may run no op"));
 }
 
 }  // namespace

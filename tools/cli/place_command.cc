@@ -63,6 +63,7 @@ int Place(const PlaceArguments& args) {
                                          .devices_source = args.devices,
                                          .method = args.method,
                                          .max_groups = MaxGroups(args.wishes.max_groups, policy ? &*policy : nullptr),
+                                         .ends_any_method = args.wishes.seconds > 0,
                                          .on_placed = FinishDespiteInterrupt},
                                         options);
   FinishDespiteInterrupt();
@@ -101,8 +102,8 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   command
       ->add_option(
           "--seconds", args->wishes.seconds,
-          "Most seconds that a searching method may take after the graph is loaded (default: 1, or any number with "
-          "--budget)")
+          "Most seconds that the method may take after the graph is loaded (default: any number with --budget and for "
+          "methods that do not search, else 1); one that has no placement by then gives way to the best single device")
       ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option(
