@@ -1,7 +1,6 @@
 #include "api/task_inputs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -11,6 +10,7 @@
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/files/shipped_files.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/grouping.h"
@@ -84,14 +84,12 @@ int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
   if (!policy) return kDefaultMaxGroups;
   const auto trained = policy->metadata.find("grouping.max_groups");
   if (trained == policy->metadata.end()) return kDefaultMaxGroups;
-  int32_t value = 0;
-  const char* end = trained->second.data() + trained->second.size();
-  const auto parsed = std::from_chars(trained->second.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < 0) {
+  const std::optional<int32_t> value = ParseNumber<int32_t>(trained->second);
+  if (!value || *value < 0) {
     throw BadInput(
         StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a number of groups, or 0"));
   }
-  return value;
+  return *value;
 }
 
 int Threads(int wanted) {

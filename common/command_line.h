@@ -3,7 +3,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -55,10 +55,7 @@ inline CLI::Validator NumberIn(double low, double high) {
 // For an option that is a seed: a whole number below 2^64. By itself CLI11 takes -1 for 2^64 - 1.
 inline CLI::Validator Seed() {
   const auto check = [](const std::string& text) -> std::string {
-    uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, value);
-    if (parsed.ec == std::errc() && parsed.ptr == end) return "";
+    if (ParseNumber<uint64_t>(text)) return "";
     return StrCat("Value ", text, " is no whole number from 0 to 2^64 - 1");
   };
   return {check, ""};

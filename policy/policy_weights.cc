@@ -1,6 +1,5 @@
 #include "policy/policy_weights.h"
 
-#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -8,6 +7,7 @@
 #include "common/files/file_io.h"
 #include "common/files/format_version.h"
 #include "common/files/safetensors.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
 #include "policy/policy_kind.h"
@@ -38,12 +38,11 @@ std::string TakeText(std::map<std::string, std::string>& metadata, const std::st
 uint64_t TakeInteger(std::map<std::string, std::string>& metadata, const std::string& key, uint64_t low, uint64_t high,
                      const std::string& name) {
   const std::string text = TakeText(metadata, key, name);
-  uint64_t value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < low || value > high) {
+  const std::optional<uint64_t> value = ParseNumber<uint64_t>(text);
+  if (!value || *value < low || *value > high) {
     throw BadInput(StrCat(name, ": policy metadata ", key, " is not an integer in ", low, "..", high));
   }
-  return value;
+  return *value;
 }
 
 std::string ShapeText(const std::vector<int64_t>& shape) {

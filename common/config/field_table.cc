@@ -1,12 +1,12 @@
 #include "common/config/field_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <type_traits>
 
 #include "common/error.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -41,11 +41,7 @@ std::optional<ConfigField::Value> ParsedAs(const std::string& text) {
     if (text == "false") return false;
     return std::nullopt;
   } else if constexpr (std::is_arithmetic_v<T>) {
-    T number{};
-    const char* const end = text.data() + text.size();
-    const auto [parsed, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || parsed != end) return std::nullopt;
-    return number;
+    return ParseNumber<T>(text);
   } else if constexpr (std::is_same_v<T, std::string>) {
     return text;
   } else {

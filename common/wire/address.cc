@@ -1,26 +1,17 @@
 #include "common/wire/address.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "common/error.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 
 namespace emplace {
 namespace {
 
 constexpr size_t kMaxHostBytes = 253;  // Of a name in DNS.
-
-// The number that all of `text` is, in decimal digits.
-std::optional<unsigned> WholeNumber(std::string_view text) {
-  unsigned value = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value);
-  if (text.empty() || result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return value;
-}
 
 bool IsHostName(std::string_view host) {
   const auto fits = [](char c) {
@@ -41,7 +32,7 @@ std::optional<std::string> Ipv4Address(const std::string& host) {
   const std::vector<std::string> parts = Split(host, '.');
   if (parts.size() != 4) return std::nullopt;
   for (const std::string& part : parts) {
-    const std::optional<unsigned> value = WholeNumber(part);
+    const std::optional<unsigned> value = ParseNumber<unsigned>(part);
     if (!value || part.size() > 3 || *value > 255) return std::nullopt;
   }
   return host;
@@ -59,7 +50,7 @@ TcpAddress ParseAddress(const std::string& address, bool encrypted) {
   }
   const std::string host = address.substr(kScheme.size(), colon - kScheme.size());
   const std::string port = address.substr(colon + 1);
-  const std::optional<unsigned> number = WholeNumber(port);
+  const std::optional<unsigned> number = ParseNumber<unsigned>(port);
   if (!number || *number < 1 || *number > 65535) {
     throw BadInput(StrCat("address '", address, "': port is '", port, "', expected 1..65535"));
   }

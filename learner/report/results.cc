@@ -33,6 +33,7 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
   std::string table =
       Format("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s", "graphs",
              "count", "start placement", "the policy", "best found");
+  std::string unfit;  // Lines.
   for (const Part& part :
        {Part{"train", workload.train, totals.best_found}, Part{"validation", workload.validation, std::nullopt},
         Part{"test", workload.test, std::nullopt}}) {
@@ -47,8 +48,12 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
     table += Format("\n%-12s %7zu %16s %12s %12s", part.name, part.tasks.size(),
                     ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
                     part.best_found ? ShownRatio(*part.best_found).c_str() : "");
+    if (placed.infeasible > 0) {
+      unfit += StrCat("\nthe policy's placement does not fit the memory: ", placed.infeasible, " of ",
+                      part.tasks.size(), " ", part.name, " graphs");
+    }
   }
-  out.Write(std::move(table));
+  out.Write(table + unfit);
   return summary.dump(1) + "\n";
 }
 

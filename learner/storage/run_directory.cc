@@ -24,6 +24,7 @@ RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::millisecon
     : folder_(std::move(folder)) {
   if (resume && !HoldsRun()) throw BadInput(StrCat(folder_.string(), ": holds no run, expected one to resume"));
   std::error_code error;
+  made_ = !fs::exists(folder_);
   fs::create_directories(log().parent_path(), error);
   if (error) throw BadInput(StrCat(folder_.string(), ": cannot be made: ", error.message()));
   Lock(resume, patience, interrupted);
@@ -31,7 +32,11 @@ RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::millisecon
   for (const fs::path& written : {folder_, graphs(), placements(), checkpoints() / "best"}) RemoveHalfWritten(written);
 }
 
-RunDirectory::~RunDirectory() { ::close(lock_); }
+RunDirectory::~RunDirectory() {
+  std::error_code ignored;
+  if (made_ && !HoldsRun()) fs::remove_all(folder_, ignored);
+  ::close(lock_);
+}
 
 // The logs folder may be the launcher's.
 bool RunDirectory::HoldsRun() const { return fs::exists(config()) || fs::exists(checkpoints()); }

@@ -18,7 +18,7 @@ class RunDirectory {
   // the folder cannot be made, or when another learner keeps it until `patience` is over or `interrupted` is set.
   RunDirectory(std::filesystem::path folder, bool resume, std::chrono::milliseconds patience,
                const std::atomic<bool>& interrupted);
-  ~RunDirectory();
+  ~RunDirectory();  // A folder that this learner has made goes if no run has begun in it.
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -49,6 +49,7 @@ class RunDirectory {
   void Lock(bool resume, std::chrono::milliseconds patience, const std::atomic<bool>& interrupted);
 
   const std::filesystem::path folder_;
+  bool made_ = false;
   int lock_ = -1;  // File descriptor of the lock. The kernel releases the lock however the process ends.
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 #include "policy/config/config_sections.h"
 #include "simulator/machine/yaml_reader.h"
@@ -22,8 +23,19 @@ ConfigField::Value Convert(const YAML::Node& node, const ConfigField::Value& lik
   }
   if (node.IsNull() && std::holds_alternative<std::string>(like)) return std::string();
   if (!node.IsScalar()) throw YAML::BadConversion(node.Mark());
-  return std::visit([&](const auto& sample) { return ConfigField::Value(node.as<std::decay_t<decltype(sample)>>()); },
-                    like);
+  return std::visit(
+      [&](const auto& sample) {
+        using T = std::decay_t<decltype(sample)>;
+        if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) {
+          // yaml-cpp reads 010 as 8.
+          const std::optional<T> number = ParseNumber<T>(node.Scalar());
+          if (!number) throw YAML::BadConversion(node.Mark());
+          return ConfigField::Value(*number);
+        } else {
+          return ConfigField::Value(node.as<T>());
+        }
+      },
+      like);
 }
 
 // The resolved file could not hold other text.

@@ -13,6 +13,7 @@
 #include "policy/config/config_sections.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"
+#include "simulator/families/family.h"
 
 namespace emplace {
 namespace {
@@ -36,6 +37,12 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
         StrCat(source,
                ": workload.family and workload.train_graphs are both given, expected one of them; family: \"\" chooses "
                "train_graphs"));
+  }
+  if (!workload.family.empty() && !workload.endless()) {
+    const std::vector<std::string> families = FamilyNames();
+    if (std::ranges::find(families, workload.family) == families.end()) {
+      throw BadInput(StrCat(source, ": workload.family is ", workload.family, DidYouMean(workload.family, families)));
+    }
   }
   if (!workload.family.empty() && workload.train > workload.count) {
     throw BadInput(

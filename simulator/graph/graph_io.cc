@@ -1,6 +1,5 @@
 #include "simulator/graph/graph_io.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "common/files/file_io.h"
 #include "common/files/json_document.h"
 #include "common/files/json_text.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 #include "simulator/graph/op_names.h"
 
@@ -163,12 +163,9 @@ OpInput ReadInput(std::string_view text, const OpNames& names, const JsonPlace& 
   const size_t colon = text.rfind(':');
   const auto before_colon = colon == std::string::npos ? std::nullopt : names.Find(text.substr(0, colon));
   if (before_colon) {
-    uint32_t output = 0;  // Unsigned: a minus sign is no number here.
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + colon + 1, end, output);
-    if (parsed.ec == std::errc() && parsed.ptr == end && output <= std::numeric_limits<int32_t>::max()) {
-      return {*before_colon, static_cast<int32_t>(output)};
-    }
+    // Unsigned: a minus sign is no number here.
+    const std::optional<uint32_t> output = ParseNumber<uint32_t>(text.substr(colon + 1));
+    if (output && *output <= std::numeric_limits<int32_t>::max()) return {*before_colon, static_cast<int32_t>(*output)};
   }
   if (const auto whole = names.Find(text)) return {*whole, 0};
   if (before_colon) {

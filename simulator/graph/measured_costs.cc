@@ -1,26 +1,17 @@
 #include "simulator/graph/measured_costs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include "common/files/csv.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 
 namespace emplace {
 namespace {
 
 constexpr char kScalar[] = "()";
-
-// The whole text as a number; nullopt where it is none.
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // "20x1440;()" -> {{20, 1440}, {}}; nullopt where that is not what the text is.
 std::optional<InputShapes> ParseShapes(const std::string& text) {

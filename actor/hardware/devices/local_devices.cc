@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <optional>
 
 #include "common/error.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -19,11 +19,9 @@ namespace {
 // The i of a name that is this prefix and a number, such as "cpu:0"; nullopt: it is another name.
 std::optional<int32_t> NumberAfter(const std::string& prefix, const std::string& name) {
   if (!name.starts_with(prefix)) return std::nullopt;
-  uint32_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + prefix.size(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number > INT32_MAX) return std::nullopt;
-  return static_cast<int32_t>(number);
+  const std::optional<uint32_t> number = ParseNumber<uint32_t>(std::string_view(name).substr(prefix.size()));
+  if (!number || *number > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(*number);
 }
 
 void CheckGpu(const std::string& place, int32_t gpu, const LocalGpus& gpus) {

@@ -1,10 +1,10 @@
 #include "simulator/families/workloads/ranges.h"
 
-#include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "common/error.h"
+#include "common/parse_number.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -12,13 +12,11 @@ namespace {
 
 constexpr int64_t kMost = 1'000'000'000;  // Shapes of several such numbers stay below 2^63.
 
-int64_t ParseNumber(std::string_view digits, const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || value < 1 || value > kMost) {
+int64_t NumberInRange(std::string_view digits, const std::string& text) {
+  const std::optional<int64_t> value = ParseNumber<int64_t>(digits);
+  if (!value || *value < 1 || *value > kMost)
     throw BadInput(StrCat("range '", text, "': '", digits, "' is not a whole number in 1..", kMost));
-  }
-  return value;
+  return *value;
 }
 
 }  // namespace
@@ -36,8 +34,8 @@ void Ranges::Override(const std::string& text) {
   IntRange& range = found->second;
   const std::string_view ends = std::string_view(text).substr(equals + 1);
   const size_t dots = ends.find("..");
-  const int64_t low = ParseNumber(ends.substr(0, dots), text);
-  const int64_t high = dots == std::string_view::npos ? low : ParseNumber(ends.substr(dots + 2), text);
+  const int64_t low = NumberInRange(ends.substr(0, dots), text);
+  const int64_t high = dots == std::string_view::npos ? low : NumberInRange(ends.substr(dots + 2), text);
   if (low > high) throw BadInput(StrCat("range '", text, "': low is above high, expected low..high with low <= high"));
   const int64_t first = (low + range.multiple - 1) / range.multiple * range.multiple;
   const int64_t last = high / range.multiple * range.multiple;

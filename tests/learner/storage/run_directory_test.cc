@@ -47,6 +47,19 @@ TEST_F(RunDirectoryTest, ANewRunMakesItsFolder) {
   EXPECT_EQ(dir.log(), folder_ / "a" / "b" / "logs" / "learner.log");
 }
 
+TEST_F(RunDirectoryTest, AFolderInWhichNoRunHasBegunGoesIfItIsNew) {
+  { const RunDirectory dir(folder_ / "new", false, milliseconds(0), go_on_); }
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
+  fs::create_directories(folder_ / "old");
+  { const RunDirectory dir(folder_ / "old", false, milliseconds(0), go_on_); }
+  EXPECT_TRUE(fs::exists(folder_ / "old"));
+  {
+    const RunDirectory dir(folder_ / "run", false, milliseconds(0), go_on_);
+    WriteFileAtomically(dir.config(), "name: x\n");
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "config.yaml"));
+}
+
 TEST_F(RunDirectoryTest, TheLaunchersLogsAndAFailedStartAreNoRun) {
   fs::create_directories(folder_ / "logs");
   fs::create_directories(folder_ / "graphs");
