@@ -190,7 +190,7 @@ TEST(Endpoint, AnActorFindsALearnerThatReturns) {
   ActorEndpoint actor(learner->control_address());
   Meet(actor, *learner);
   learner.reset();
-  for (int i = 0; i < 10; ++i) actor.Send(Heartbeat{});  // To nobody: dropped.
+  for (int i = 0; i < 10; ++i) actor.Send(Heartbeat{});  // To nobody.
   learner.emplace(again);
   const PeerId peer = Meet(actor, *learner);
   learner->Send(peer, Refusal{"go away"});
