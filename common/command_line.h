@@ -52,6 +52,12 @@ inline CLI::Validator NumberIn(double low, double high) {
   return {check, StrCat("FLOAT in [", low, " - ", high, "]")};
 }
 
+// For an option that names a file: an unset variable of the shell would leave nothing of it, and nothing written.
+inline CLI::Validator NotEmpty() {
+  return {[](const std::string& text) -> std::string { return text.empty() ? "it is empty, expected a file" : ""; },
+          ""};
+}
+
 // For an option that is a seed: a whole number below 2^64. By itself CLI11 takes -1 for 2^64 - 1.
 inline CLI::Validator Seed() {
   const auto check = [](const std::string& text) -> std::string {

@@ -54,7 +54,8 @@ std::optional<ConfigField::Value> ParsedAs(const std::string& text) {
 std::string ConfigField::Expected(const Value& like) const {
   if (has_range) return StrCat(ShownBound(low), "..", ShownBound(high));
   if (!choices.empty()) return StrCat("one of ", Join(choices, ", "));
-  if (std::holds_alternative<int64_t>(like) || std::holds_alternative<uint64_t>(like)) return "a whole number";
+  if (std::holds_alternative<int64_t>(like)) return "a whole number";
+  if (std::holds_alternative<uint64_t>(like)) return "a whole number from 0 to 2^64 - 1";
   if (std::holds_alternative<double>(like)) return "a number";
   if (std::holds_alternative<bool>(like)) return "true or false";
   if (std::holds_alternative<std::string>(like)) return "text";

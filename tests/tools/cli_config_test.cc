@@ -39,7 +39,16 @@ TEST_F(ConfigCommand, RefusesWhatIsWrongInOneLine) {
   Write("c.yaml", "");
   ExpectRefused("config c.yaml --set training.iterations=0", "iterations is 0, expected 1..");
   ExpectRefused("config none.yaml", "none.yaml");
-  ExpectRefused("config --set training.iterations=1", "expected its file as well");
+}
+
+TEST_F(ConfigCommand, SetsValuesOfTheDefaults) {
+  const Outcome outcome = Emplace("config --set training.iterations=7 --set workload.family=nmt");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  Write("d.yaml", outcome.out);
+  EXPECT_EQ(Emplace("config d.yaml").out, outcome.out);
+  EXPECT_THAT(outcome.out, HasSubstr("  iterations: 7  #"));
+  EXPECT_THAT(outcome.out, HasSubstr("  family: \"nmt\"  #"));
+  ExpectRefused("config --set training.iterations=010x", "--set training.iterations=010x: training.iterations is 010x");
 }
 
 }  // namespace

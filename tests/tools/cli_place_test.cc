@@ -67,6 +67,7 @@ TEST_F(CliPlaceTest, PlaceWritesTheOrderThatItIsAskedFor) {
   EXPECT_FALSE(
       Json::parse(Emplace("place " + inputs + "--method auto --budget 500 --order none --json").out).contains("order"));
   ExpectRefused("place " + inputs + "--method expert --order fifo", "fifo");
+  ExpectRefused("place " + inputs + "--method expert --out ''", "--out: it is empty, expected a file");
 }
 
 TEST_F(CliPlaceTest, PlaceForThroughputLevelsTheLoads) {

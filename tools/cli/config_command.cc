@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "common/error.h"
 #include "policy/config/run_config.h"
 
 namespace emplace {
@@ -17,13 +17,14 @@ struct ConfigArguments {
   std::vector<std::string> overrides;
 };
 
+std::string Shown(const ConfigArguments& args) {
+  if (!args.file.empty()) return RunConfigToYaml(LoadRunConfig(args.file, args.overrides));
+  if (args.overrides.empty()) return RunConfigHelp();
+  return RunConfigToYaml(ParseRunConfig("{}", "--set", std::filesystem::current_path(), args.overrides));
+}
+
 int Config(const ConfigArguments& args) {
-  if (args.file.empty() && !args.overrides.empty()) {
-    throw BadInput("--set replaces values of a configuration, expected its file as well");
-  }
-  const std::string shown =
-      args.file.empty() ? RunConfigHelp() : RunConfigToYaml(LoadRunConfig(args.file, args.overrides));
-  std::fputs(shown.c_str(), stdout);
+  std::fputs(Shown(args).c_str(), stdout);
   return 0;
 }
 
@@ -35,8 +36,8 @@ void AddConfigCommand(CLI::App& app, std::function<int()>& run) {
       "config", "Print every key of a run's configuration, or all values that a configuration file comes to");
   command->add_option("file", args->file,
                       "Configuration file, YAML. Its values are printed with all defaults, as the run directory's "
-                      "config.yaml would have them. Without a file, every key is printed with its default, range and "
-                      "help");
+                      "config.yaml would have them. Without a file, all defaults with what --set says, or without "
+                      "--set every key with its default, range and help");
   command
       ->add_option("--set", args->overrides,
                    "Replace a value of the configuration, as section.key=value; may be repeated")

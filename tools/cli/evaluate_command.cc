@@ -273,7 +273,8 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
           "--jobs", args->wishes.threads,
           "Number of runs at the same time, or with --seconds the threads of a run (default: one for each core)")
       ->check(CLI::Range(1, kMostThreads));
-  command->add_option("--out", args->out, "JSON file to which results are written while the evaluation goes on");
+  command->add_option("--out", args->out, "JSON file to which results are written while the evaluation goes on")
+      ->check(NotEmpty());
   command->add_flag("--resume", args->resume, "Leave out the runs whose results are in --out already");
   command->add_flag("--json", args->json, "Print the results as one JSON document");
   command->callback([args, &run] { run = [args] { return Evaluate(*args); }; });

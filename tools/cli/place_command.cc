@@ -96,8 +96,10 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       "it. Methods auto and list plan as a planner says; of another policy, auto tries its placement");
   command->add_option("--method", args->method, "Method that places the graph, one of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
-  command->add_option("--out", args->out, "File to write the placement to, JSON (emplace.placement/1)");
-  command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing");
+  command->add_option("--out", args->out, "File to write the placement to, JSON (emplace.placement/1)")
+      ->check(NotEmpty());
+  command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing")
+      ->check(NotEmpty());
   AddPlacingOptions(*command, args->wishes);
   command
       ->add_option(
