@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/error_place.h"
 #include "common/strings.h"
 #include "simulator/graph/device_costs.h"
 #include "simulator/methods/exact/lower_bound.h"
@@ -77,28 +78,27 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   timed.begin = StopSignal::Clock::now();
   double bound_us = 0;
   std::atomic<bool> at_bound = false;
-  timed.stop = StopSignal([&] { return at_bound.load(std::memory_order_relaxed) || options.stop.Now(); });
+  double limit_s = 0;  // 0: none
+  timed.stop = StopSignal([&] {
+    const bool out_of_time =
+        limit_s > 0 && StopSignal::Clock::now() - *timed.begin >= std::chrono::duration<double>(limit_s);
+    return out_of_time || at_bound.load(std::memory_order_relaxed) || options.stop.Now();
+  });
   timed.progress = [&](const SearchProgress& progress) {
     if (options.progress) options.progress(progress);
     if (progress.fits && progress.best_us <= (1 + kAtBound) * bound_us) at_bound = true;
   };
-  const bool searches = MakeMethod(request.method, timed)->searches();
-  // A search ends itself in time, with the best so far.
-  if (!searches && request.ends_any_method && options.seconds > 0)
-    timed.stop = options.stop.After(*timed.begin, options.seconds);
   const std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
-  const double seconds = searches ? options.seconds : 0;
+  const double seconds = method->searches() ? options.seconds : 0;
+  // A search ends itself in time, with the best so far.
+  if (!method->searches() && request.ends_any_method) limit_s = options.seconds;
   PlacedGraph placed;
-  try {
+  placed.task = WithPlace(StrCat(request.graph_source, " on ", request.devices_source), [&] {
     CheckKinds(graph, cluster);
     CheckMemory(graph, cluster);
-    placed.task =
-        PlacementTask::Make(graph, cluster, request.max_groups,
-                            options.stop.After(*timed.begin, kMostShareToGroup * seconds), method->places_groups());
-  } catch (const Error& error) {
-    if (error.kind() != Error::Kind::kBadInput) throw;
-    throw BadInput(StrCat(request.graph_source, " on ", request.devices_source, ": ", error.what()));
-  }
+    return PlacementTask::Make(graph, cluster, request.max_groups,
+                               options.stop.After(*timed.begin, kMostShareToGroup * seconds), method->places_groups());
+  });
   placed.lower_bound_us =
       LowerBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   if (options.objective == Objective::kThroughput) {
@@ -109,7 +109,7 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   try {
     placed.result = method->Place(placed.task);
   } catch (const Stopped&) {  // Out of time, one that does not search has nothing.
-    if (searches || options.stop.Now()) throw;
+    if (method->searches() || options.stop.Now()) throw;
   }
   if (placed.result.placement && request.on_placed) request.on_placed();
   if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/error_place.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/family.h"
@@ -46,15 +47,12 @@ class WorkloadBuilder {
 
  private:
   void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
-    try {
+    tasks.push_back(WithPlace(StrCat(source, " on ", config_.workload.devices), [&] {
       CheckKinds(graph, workload_.cluster);
       const auto max_groups = static_cast<int32_t>(config_.grouping.max_groups);
-      tasks.push_back(config_.training.evolves()
-                          ? PlacementTask::Make(graph, workload_.cluster, max_groups)
-                          : PlacementTask::MakeForEpisodes(graph, workload_.cluster, max_groups));
-    } catch (const Error& error) {
-      throw BadInput(StrCat(source, " on ", config_.workload.devices, ": ", error.what()));
-    }
+      return config_.training.evolves() ? PlacementTask::Make(graph, workload_.cluster, max_groups)
+                                        : PlacementTask::MakeForEpisodes(graph, workload_.cluster, max_groups);
+    }));
   }
 
   void AddInstances(InstancePart part, int64_t count, std::vector<PlacementTask>& tasks) const {

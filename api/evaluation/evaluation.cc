@@ -10,10 +10,9 @@
 #include <optional>
 #include <thread>
 
-#include "common/error.h"
+#include "common/error_place.h"
 #include "common/files/content_hash.h"
 #include "common/files/file_io.h"
-#include "common/strings.h"
 #include "common/threads/mutex.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/fallback.h"
@@ -28,16 +27,6 @@ struct TaskOfFile {
   std::string hash;  // ContentHash of the file's text.
 };
 
-PlacementTask MakeTask(const OpGraph& graph, const EvaluationPlan& plan, const std::string& path) {
-  try {
-    CheckKinds(graph, plan.cluster);
-    return PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop);
-  } catch (const Error& error) {
-    if (error.kind() != Error::Kind::kBadInput) throw;
-    throw BadInput(StrCat(path, ": ", error.what()));
-  }
-}
-
 // It is made by the first run that needs it and let go with the last.
 class SharedTask {
  public:
@@ -46,7 +35,11 @@ class SharedTask {
     if (!task_) {
       const std::string text = ReadMaybeCompressedFile(path);
       const OpGraph graph = ParseGraph(text, path);
-      task_ = std::make_shared<const TaskOfFile>(TaskOfFile{MakeTask(graph, plan, path), ContentHash(text)});
+      PlacementTask task = WithPlace(path, [&] {
+        CheckKinds(graph, plan.cluster);
+        return PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop);
+      });
+      task_ = std::make_shared<const TaskOfFile>(TaskOfFile{std::move(task), ContentHash(text)});
       task_->task.levels->All(plan.options.stop);  // The first run does not take longer than the others.
     }
     std::shared_ptr<const TaskOfFile> task = task_;
