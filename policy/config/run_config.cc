@@ -3,8 +3,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
@@ -110,6 +112,21 @@ void CheckEvolution(const RunConfig& config, const std::string& source) {
   }
 }
 
+// A graph on which a policy is judged or chosen counts once, and is none that it is trained on. Paths are resolved.
+void CheckGraphsAreApart(const WorkloadConfig& workload, const std::string& source) {
+  std::map<std::string, const char*> list_of;
+  for (const std::string& graph : workload.train_graphs) list_of.emplace(graph, "train_graphs");
+  for (const auto& [name, graphs] :
+       {std::pair("validation_graphs", &workload.validation_graphs), std::pair("test_graphs", &workload.test_graphs)}) {
+    for (const std::string& graph : *graphs) {
+      const auto [found, is_new] = list_of.emplace(graph, name);
+      if (is_new) continue;
+      throw BadInput(StrCat(source, ": workload.", name, " has '", graph, "', which workload.", found->second,
+                            " has already, expected a graph that is in no list yet"));
+    }
+  }
+}
+
 void EmitValue(YAML::Emitter& out, const ConfigField::Value& value) {
   if (const auto* real = std::get_if<double>(&value)) {
     out << ShortestDouble(*real);
@@ -152,6 +169,7 @@ RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const
        {&config.workload.train_graphs, &config.workload.validation_graphs, &config.workload.test_graphs}) {
     for (std::string& path : *paths) ResolvePath(path, base_folder);
   }
+  CheckGraphsAreApart(config.workload, source);
   return config;
 }
 

@@ -103,6 +103,17 @@ TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
               HasSubstr("instances.min_devices is 5, expected at most instances.max_devices, 4"));
 }
 
+TEST(RunConfig, GraphsToJudgeByAreNoneOfTheOthers) {
+  const std::string lists = "workload: {family: '', train_graphs: [a.json, a.json, b.json], ";
+  EXPECT_EQ(Parse(lists + "validation_graphs: [c.json], test_graphs: [d.json]}\n").workload.train_graphs.size(), 3U);
+  EXPECT_THAT(ConfigError(lists + "test_graphs: [c.json, ./x/../b.json]}\n"),
+              HasSubstr("b.json', which workload.train_graphs has already, expected"));
+  EXPECT_THAT(ConfigError(lists + "validation_graphs: [c.json], test_graphs: [c.json]}\n"),
+              HasSubstr("c.json', which workload.validation_graphs has already"));
+  EXPECT_THAT(ConfigError(lists + "test_graphs: [c.json, c.json]}\n"),
+              HasSubstr("c.json', which workload.test_graphs has already"));
+}
+
 TEST(RunConfig, EvolutionThatMirrorsCandidatesNeedsPairs) {
   const std::string yaml =
       "policy: {kind: planner}\ntraining: {objective: evolution, sync: lockstep, episodes_per_update: 15}\n"
