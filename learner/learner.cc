@@ -30,6 +30,8 @@
 #include "learner/workload.h"
 #include "policy/config/run_config.h"
 #include "policy/config/workload_config.h"
+#include "policy/gaussian.h"
+#include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {
@@ -56,6 +58,11 @@ constexpr std::chrono::milliseconds kLastWords(2000);
   ::_exit(RunFailed("").exit_code());
 }
 
+// Of what is trained: evolution's policy has a spread beside each mean.
+size_t NumParameters(const PolicyWeights& weights) {
+  return FindPolicyKind(weights.shape.kind).plans() ? Gaussian(weights.values).mean.size() : weights.values.size();
+}
+
 // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
 void AnnounceRun(const RunContext& run, const LearningState& state, const ActorSide& actors,
                  const std::string& ranks_address) {
@@ -64,7 +71,7 @@ void AnnounceRun(const RunContext& run, const LearningState& state, const ActorS
   const int64_t ranks = run.config.training.ranks;
   const std::string graphs = run.config.workload.endless() ? "instances" : StrCat(run.workload.train.size(), " graphs");
   run.out.Write(StrCat("training on ", graphs, ", ", run.workload.NumValidation(), " for validation, ",
-                       run.workload.test.size(), " for testing; ", state.updater->weights().values.size(),
+                       run.workload.test.size(), " for testing; ", NumParameters(state.updater->weights()),
                        " parameters on ", state.updater->device(), ranks > 1 ? StrCat(" in ", ranks, " ranks") : "",
                        "; listening at ", actors.front_end.address()));
   run.out.Write(DescribeChoice(run.workload));

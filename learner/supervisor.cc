@@ -33,7 +33,8 @@ std::string Supervisor::WhyOver() const {
   if (interrupted_) return "interrupted";
   if (const std::optional<std::string> reason = records_.plateau.reason()) return *reason;
   const TrainingConfig& training = run_.config.training;
-  if (stages_.update.updates() >= training.iterations) return StrCat("all ", training.iterations, " updates are done");
+  if (stages_.update.updates() >= training.iterations)
+    return StrCat("the ", training.iterations, " updates of training.iterations are done");
   return StrCat("the time limit of ", ShortestDouble(training.max_minutes), " minutes is reached");
 }
 

@@ -42,7 +42,7 @@ int64_t Bytes(const JsonElement& value, const JsonPlace& place) {
   int64_t whole = 0;
   if (value.get(whole) == simdjson::SUCCESS) return whole;
   if (number >= 0x1p63) throw Unexpected(value, place, "less than 2^63");
-  if (number != std::floor(number)) throw Unexpected(value, place, "a whole number of bytes");
+  if (number != std::floor(number)) throw Unexpected(value, place, "a whole number");
   return static_cast<int64_t>(number);
 }
 
