@@ -116,7 +116,9 @@ class PortfolioSearch {
 
   // Where nothing fits so far, the entry may fit in the order that holds the least. Faster ones are tried later.
   void FitByOrder(const PortfolioEntry& entry) {
-    if (score_.bytes_over == 0 || !MayOrder() || InOrderAsked() || limit_.Ended() || !Affords(1)) return;
+    if (score_.bytes_over == 0 || !MayOrder() || InOrderAsked() || limit_.Ended()) return;
+    if (options_.seconds > 0 && limit_.Progress() + Share(0, kFitUsPerOp) > 1) return;
+    if (!Affords(1)) return;
     if (!graph_) graph_.emplace(task_, options_.stop);
     limit_.Count(1);
     Keep(WithOrder(entry, OrderBy("least-memory", *graph_, entry.placement)));
@@ -477,6 +479,7 @@ class PortfolioSearch {
   }
 
   const int64_t kRunsToOrder = RunsToFindOrder("best");  // By any discipline.
+  static constexpr double kFitUsPerOp = 1.5;  // About the time of FitByOrder, for each op of a large graph.
   static constexpr double kRunsToRankFirst = 2;          // What is needed to rank takes as long as a run.
   static constexpr int64_t kRunsToKeepFound = 2;         // Of KeepFound.
   // About the time of a run on a tiny graph, for each op and for itself.
