@@ -99,7 +99,7 @@ class CapturedModel:
         """ops, graph: those of the captured graph, and its name. Raises BadInput where the model is another one."""
         self._graph = graph
         self._residents = {op["attrs"]["name"]: op for op in ops if op["type"] == "emplace.parameter"}
-        self._expected = {name: (dtype_named(op["outputs"][0]["dtype"]), list(op["outputs"][0]["shape"]))
+        self._expected = {name: (dtype_named(op["outputs"][0]["dtype"]), torch.Size(op["outputs"][0]["shape"]))
                           for name, op in self._residents.items()}
         self._trained = [op["attrs"]["name"] for op in ops if op["type"] == "emplace.gradient"]
         refuse_hooks(model)
@@ -125,8 +125,10 @@ class CapturedModel:
         for name in self._residents:
             holder, key = self._places[name]
             tensor = holder.get(key)
-            self._check(name, tensor)  # Also a tensor that stays may have got another type: model.double() changes its data.
-            self._tensors[name] = tensor
+            # A tensor that stays may have got other data: model.double() does so.
+            if self._tensors.get(name) is not tensor or (tensor.dtype, tensor.shape) != self._expected[name]:
+                self._check(name, tensor)
+                self._tensors[name] = tensor
         for name, first in self._further:
             holder, key = self._places[name]
             if holder.get(key) is not self._tensors[first]:
