@@ -111,7 +111,7 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   } catch (const Stopped&) {  // Out of time, one that does not search has nothing.
     if (method->searches() || options.stop.Now()) throw;
   }
-  if (placed.result.placement && request.on_placed) request.on_placed();
+  if (request.on_placed) request.on_placed();
   if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result);
 
   placed.found = Score(placed.task, placed.result);

@@ -24,7 +24,7 @@ struct PlaceRequest {
   std::string method;                      // Name of the method, for errors and for PlacedGraph::found_by.
   int32_t max_groups = kDefaultMaxGroups;  // Ops are merged into at most this many groups.
   bool ends_any_method = false;            // Whether options.seconds ends a method that does not search, too.
-  // Called once the method has a placement, before this is scored and compared with one device; may be empty.
+  // Called once the method has ended, before what it found is scored and compared with one device; may be empty.
   std::function<void()> on_placed = {};
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "common/error.h"
+#include "common/error_place.h"
 #include "common/rng.h"
 #include "common/strings.h"
 #include "simulator/families/program/lower.h"
@@ -95,11 +96,7 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
     Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
     const std::string name =
         IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
-    try {
-      graphs.push_back(Lower(name, family.sample(rng, ranges, step), kinds));
-    } catch (const Error& error) {
-      throw BadInput(StrCat("graph ", name, ": ", error.what()));
-    }
+    graphs.push_back(WithPlace("graph " + name, [&] { return Lower(name, family.sample(rng, ranges, step), kinds); }));
   }
   return graphs;
 }

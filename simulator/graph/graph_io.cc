@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/error.h"
+#include "common/error_place.h"
 #include "common/files/file_io.h"
 #include "common/files/json_document.h"
 #include "common/files/json_text.h"
@@ -288,11 +289,7 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
   JsonWriter writer;
   const std::string meta = ObjectText(root, "meta", place, writer);
   std::vector<Op> ops = ReadOps(List(RequiredMember(root, "ops", place), place.At(": ops")), place);
-  try {
-    return OpGraph(name, std::move(ops), meta);
-  } catch (const Error& error) {
-    throw BadInput(StrCat(source, ": ", error.what()));
-  }
+  return WithPlace(source, [&] { return OpGraph(name, std::move(ops), meta); });
 }
 
 OpGraph LoadGraph(const std::filesystem::path& path) {

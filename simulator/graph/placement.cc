@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "common/error.h"
+#include "common/error_place.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
@@ -155,12 +156,10 @@ OrderedPlacement ParseOrderedPlacement(std::string_view text, const std::string&
   } else {
     throw BadInput(StrCat(source, ": expected '", kPlacementFormat, "' or an array of device indices"));
   }
-  try {
+  WithPlace(source, [&] {
     CheckPlacement(graph, cluster, placement);
     CheckOrders(graph, cluster, placement, read.orders);
-  } catch (const Error& error) {
-    throw BadInput(StrCat(source, ": ", error.what()));
-  }
+  });
   return read;
 }
 

@@ -66,7 +66,6 @@ int Place(const PlaceArguments& args) {
                                          .ends_any_method = args.wishes.seconds > 0,
                                          .on_placed = FinishDespiteInterrupt},
                                         options);
-  FinishDespiteInterrupt();
   line.reset();
   const PlaceReport report(graph, cluster, args.method, options.objective, placed);
   const Placement& placement = placed.chosen.placement;

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "api/placing_wishes.h"
 #include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
-#include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/task/placement_task.h"
@@ -67,11 +67,10 @@ OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
 OrderedJson PlacedByPolicy(const TestGraph& files, std::optional<int64_t> max_groups) {
   const PolicyWeights policy = LoadPolicy(files.policy);
   const Cluster cluster = LoadCluster(files.devices);
-  CheckPolicyFits(policy, files.policy.string(), cluster, files.devices.string());
+  MethodOptions options;
+  UsePolicyOn(cluster, files.devices.string(), policy, files.policy.string(), options);
   const OpGraph graph = LoadGraph(files.graph);
   const int32_t groups = MaxGroups(max_groups, &policy);
-  MethodOptions options;
-  UsePolicy(policy, options);
   CheckKinds(graph, cluster);
   const MethodResult result = MakeMethod("policy", options)->Place(PlacementTask::Make(graph, cluster, groups));
   if (!result.placement) return nullptr;

@@ -84,6 +84,7 @@ struct Discipline {
   std::function<DeviceOrders(const ScheduleGraph&, std::span<const DeviceIndex>)> order;
 };
 
+// Those for speed, then the last resort of BestOrder.
 std::vector<Discipline> Disciplines() {
   return {{"arrival", ByArrival},
           {"rank", ByRank},

@@ -280,7 +280,7 @@ class PortfolioSearch {
   // time.
   void OrderPortfolio() {
     if (portfolio_ordered_ || !task_.HasMicrobatches()) return;
-    const int64_t runs = kRunsToOrder;
+    const int64_t runs = runs_to_order_;
     const double us = static_cast<double>(std::ssize(portfolio_)) * plan_.phases.best_order_us_per_op;
     if (Share(std::ssize(portfolio_) * runs, us) > plan_.phases.most_share_to_order) return;
     portfolio_ordered_ = true;
@@ -413,7 +413,7 @@ class PortfolioSearch {
 
   bool MayOrder() const { return plan_.ordered != nullptr && options_.orders; }
   // The disciplines differ most in steps of several micro-batches.
-  int64_t RunsToOrderResult() const { return kRunsToKeepFound + (task_.HasMicrobatches() ? kRunsToOrder : 1); }
+  int64_t RunsToOrderResult() const { return kRunsToKeepFound + (task_.HasMicrobatches() ? runs_to_order_ : 1); }
   double OrderUsPerOp() const {
     return task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op;
   }
@@ -478,10 +478,9 @@ class PortfolioSearch {
                        .found_by = best < score_ && !InOrderAsked() ? plan_.found_by : result_.found_by});
   }
 
-  const int64_t kRunsToOrder = RunsToFindOrder("best");  // By any discipline.
-  static constexpr double kFitUsPerOp = 1.5;  // About the time of FitByOrder, for each op of a large graph.
-  static constexpr double kRunsToRankFirst = 2;          // What is needed to rank takes as long as a run.
-  static constexpr int64_t kRunsToKeepFound = 2;         // Of KeepFound.
+  static constexpr double kFitUsPerOp = 1.5;      // About the time of FitByOrder, for each op of a large graph.
+  static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.
+  static constexpr int64_t kRunsToKeepFound = 2;  // Of KeepFound.
   // About the time of a run on a tiny graph, for each op and for itself.
   static constexpr double kRunUsPerOp = 0.1;
   static constexpr double kRunUs = 1;
@@ -489,6 +488,7 @@ class PortfolioSearch {
   const PlacementTask& task_;
   const MethodOptions& options_;
   const SearchPlan& plan_;
+  const int64_t runs_to_order_ = RunsToFindOrder("best");  // By all disciplines.
   SearchLimit limit_;
   ThreadTeam team_;
   Walks walks_;
