@@ -88,6 +88,10 @@ std::optional<Checkpoint> CheckpointToResume(const RunConfig& config, const Work
         store.folder().string(),
         ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
   }
+  if (!checkpoint->graphs_hash.empty() && checkpoint->graphs_hash != workload.graphs_hash) {
+    throw BadInput(StrCat(store.folder().string(), ": the run's graphs are no longer those that it was started with, ",
+                          "expected them unchanged: what it has found and counted is of them"));
+  }
   return checkpoint;
 }
 

@@ -71,7 +71,7 @@ TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunR
               PlanBatches(run.config, state, records.plateau), state.ledger, run.clocks[Stage::kBatch],
               actors.dealer.get()),
       update(*state.updater, run.config.checkpoint.every, state.ledger, records.clock),
-      publisher(run.config, state.rng,
+      publisher(run.config, run.workload.graphs_hash, state.rng,
                 {.weights = actors.weights,
                  .front_end = actors.front_end,
                  .evaluation = evaluation,

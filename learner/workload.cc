@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/error_place.h"
+#include "common/files/content_hash.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/family.h"
@@ -40,13 +41,15 @@ class WorkloadBuilder {
       AddFamily();
     }
     if (workload_.validation.empty()) ChooseWithoutValidation();
+    if (!hashes_.empty()) workload_.graphs_hash = ContentHash(hashes_);
     workload_.takes_last =
         workload_.choice == VersionChoice::kLast || config_.evaluation.final_policy == FinalPolicy::kLast;
     return std::move(workload_);
   }
 
  private:
-  void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
+  void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) {
+    hashes_ += ContentHash(GraphToJson(graph));
     tasks.push_back(WithPlace(StrCat(source, " on ", config_.workload.devices), [&] {
       CheckKinds(graph, workload_.cluster);
       const auto max_groups = static_cast<int32_t>(config_.grouping.max_groups);
@@ -65,7 +68,7 @@ class WorkloadBuilder {
     workload_.train_graphs.push_back(std::move(graph));
   }
 
-  void AddFiles(const std::vector<std::string>& paths, std::vector<PlacementTask>& tasks) const {
+  void AddFiles(const std::vector<std::string>& paths, std::vector<PlacementTask>& tasks) {
     for (const std::string& path : paths) Add(LoadGraph(path), path, tasks);
   }
 
@@ -117,6 +120,7 @@ class WorkloadBuilder {
   const RunConfig& config_;
   const fs::path graphs_folder_;
   Workload workload_;
+  std::string hashes_;  // Of the graphs, one after the other.
 };
 
 }  // namespace

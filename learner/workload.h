@@ -35,6 +35,9 @@ struct Workload {
   std::vector<OpGraph> train_graphs;  // [train] for the names of ops: a placement is written by them.
   Cluster cluster;
   int32_t num_devices = 0;  // Of the cluster; 0: each instance has its own.
+  // Tells the graphs of all three sets from others, as ContentHash; empty for instances, which the configuration
+  // decides.
+  std::string graphs_hash;
 
   // Validation graphs that are no training graphs.
   size_t NumValidation() const { return ValidatesOnOthers(choice) ? validation.size() : 0; }

@@ -10,8 +10,9 @@
 
 namespace emplace {
 
-Publisher::Publisher(const RunConfig& config, const Rng& rng, const Outputs& outputs)
+Publisher::Publisher(const RunConfig& config, std::string graphs_hash, const Rng& rng, const Outputs& outputs)
     : config_(config),
+      graphs_hash_(std::move(graphs_hash)),
       lockstep_(config.training.lockstep()),
       rng_(rng),
       outputs_(outputs),
@@ -122,6 +123,7 @@ void Publisher::WriteCheckpoint(const Snapshot& snapshot) {
   checkpoint.validation_history = outputs_.plateau.history();
   checkpoint.ledger_json = snapshot.ledger_json;
   checkpoint.kernel_path = ToString(BestKernelPath());
+  checkpoint.graphs_hash = graphs_hash_;
   checkpoint.config_yaml = RunConfigToYaml(config_);
   outputs_.write_placements();
   outputs_.store.Write(checkpoint);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "common/rng.h"
 #include "common/threads/line_writer.h"
@@ -51,7 +52,8 @@ class Publisher {
     const RunClock& clock;
     LineWriter& out;  // For people.
   };
-  Publisher(const RunConfig& config, const Rng& rng, const Outputs& outputs);
+  // graphs_hash: Workload::graphs_hash.
+  Publisher(const RunConfig& config, std::string graphs_hash, const Rng& rng, const Outputs& outputs);
 
   // Starts the evaluation of the policy that a new run begins with.
   void Begin(std::shared_ptr<const PolicyWeights> initial);
@@ -70,6 +72,7 @@ class Publisher {
   void WriteMetrics(const UpdateResult& result);
 
   const RunConfig config_;
+  const std::string graphs_hash_;
   const bool lockstep_;
   const Rng rng_;
   const Outputs outputs_;

@@ -78,7 +78,7 @@ Rng::State RngStateFrom(const nlohmann::json& json, const std::string& place) {
 }
 
 std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std::string_view optimizer) {
-  const OrderedJson state = {{"format", kFormat},
+  OrderedJson state = {{"format", kFormat},
                              {"updates", checkpoint.updates},
                              {"train_seconds", checkpoint.train_seconds},
                              {"best_validation", checkpoint.best_validation},
@@ -91,6 +91,7 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                              {"optimizer_xxh64", Checksum(optimizer)},
                              {"ledger", checkpoint.ledger_json},
                              {"config", checkpoint.config_yaml}};
+  if (!checkpoint.graphs_hash.empty()) state["graphs_xxh3"] = checkpoint.graphs_hash;
   // Text from outside that is not UTF-8 must not cost the checkpoint.
   std::string text = state.dump(1, ' ', false, OrderedJson::error_handler_t::replace);
   text.resize(text.size() - std::string_view("\n}").size());
@@ -138,6 +139,7 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
     checkpoint.rng_seed = number("rng_seed", std::numeric_limits<uint64_t>::max());
     checkpoint.rng_state = RngStateFrom(state.at("rng_state"), StrCat(path.string(), ": rng_state"));
     state.at("kernel_path").get_to(checkpoint.kernel_path);
+    checkpoint.graphs_hash = state.value("graphs_xxh3", "");
     state.at("policy_xxh64").get_to(policy_checksum);
     state.at("optimizer_xxh64").get_to(optimizer_checksum);
     state.at("ledger").get_to(checkpoint.ledger_json);

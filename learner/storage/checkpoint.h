@@ -27,6 +27,7 @@ struct Checkpoint {
   std::vector<double> validation_history;  // Ratios of the last evaluations: see Plateau::history.
   std::string ledger_json;                 // Made by Ledger::ToJson.
   std::string kernel_path;
+  std::string graphs_hash;  // Workload::graphs_hash; empty in checkpoints from before it, too.
   std::string config_yaml;  // The resolved configuration.
 };
 

@@ -144,6 +144,19 @@ refused "a value out of range" "training.epochs is 0" launch/cluster.sh configs/
 expect "a refused configuration leaves nothing" test ! -e "$work/typo"
 refused "other graphs for a run that goes on" "keeps its graphs" \
   launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set workload.seed=9
+# The same run on graphs that have changed since: of equal numbers of ops, but with another cost.
+files=(--set workload.family= --set "workload.train_graphs=[$work/changing.graph.json]" --set "workload.devices=$PWD/$devices")
+cp "$graph" "$work/changing.graph.json"
+expect "a run on a graph file" launch/cluster.sh configs/smoke.yaml --dir "$work/files" --set training.iterations=5 "${files[@]}"
+python3 - "$work/changing.graph.json" <<'PY'
+import json, sys
+graph = json.load(open(sys.argv[1]))
+for op in graph["ops"]:
+    op["cost_us"] = 7
+json.dump(graph, open(sys.argv[1], "w"))
+PY
+refused "a graph that has changed since a run began" "graphs are no longer those" \
+  launch/cluster.sh configs/smoke.yaml --dir "$work/files" --resume
 refused "a run directory in use" "holds a run already" launch/cluster.sh configs/smoke.yaml --dir "$work/run"
 refused "an address that cannot be bound" "network.bind is 'eth0'" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set network.bind=eth0
 expect "a good start where one has failed" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set training.iterations=5

@@ -55,6 +55,15 @@ class WorkloadTest : public testing::Test {
   RunConfig config_;
 };
 
+TEST_F(WorkloadTest, TheHashTellsGraphsFromOthers) {
+  const std::string hash = Build(2, 1).graphs_hash;
+  EXPECT_EQ(Build(2, 1).graphs_hash, hash);
+  EXPECT_NE(Build(3, 1).graphs_hash, hash);
+  EXPECT_NE(Build(2, 2).graphs_hash, hash);
+  config_.workload.test_graphs = {WriteGraph("w")};
+  EXPECT_NE(Build(2, 1).graphs_hash, hash);
+}
+
 TEST_F(WorkloadTest, GivenValidationGraphsChooseTheVersion) {
   const Workload workload = Build(12, 1);
   EXPECT_EQ(workload.choice, VersionChoice::kValidation);

@@ -37,6 +37,7 @@ class PublisherTest : public testing::Test {
     workload_.validation = TwoDeviceTasks(2, 2);
     workload_.test = TwoDeviceTasks(3, 2);
     workload_.num_devices = 2;
+    workload_.graphs_hash = "0123456789abcdef";
     config_.evaluation.every = 4;
     config_.checkpoint.every = 3;
     const PolicyWeights initial = SmallPolicy(1);
@@ -56,7 +57,7 @@ class PublisherTest : public testing::Test {
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate], measuring_);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(
-        config_, Rng(5),
+        config_, workload_.graphs_hash, Rng(5),
         Publisher::Outputs{*weights_, *front_end_, *evaluation_, *metrics_, *progress_, [this] { WritePlacements(); },
                            *store_, *best_, *plateau_, *dir_, ledger_, clocks_, clock_, out_});
   }

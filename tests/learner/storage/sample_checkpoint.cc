@@ -27,6 +27,7 @@ Checkpoint SampleCheckpoint(int64_t updates) {
   checkpoint.validation_history = {0.9, 2.0 / 3};
   checkpoint.ledger_json = "{\"total\": {}}";
   checkpoint.kernel_path = "avx2";
+  checkpoint.graphs_hash = "0123456789abcdef";
   checkpoint.config_yaml = "name: \"x\"\n";
   return checkpoint;
 }
