@@ -60,7 +60,7 @@ constexpr std::chrono::milliseconds kLastWords(2000);
 
 // Of what is trained: evolution's policy has a spread beside each mean.
 size_t NumParameters(const PolicyWeights& weights) {
-  return FindPolicyKind(weights.shape.kind).plans() ? Gaussian(weights.values).mean.size() : weights.values.size();
+  return FindPolicyKind(weights.shape.kind).plans() ? Gaussian(weights).mean.size() : weights.values.size();
 }
 
 // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.

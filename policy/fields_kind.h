@@ -28,8 +28,8 @@ class FieldsKind : public PolicyKind {
   const std::string& name() const final { return name_; }
   const std::vector<ConfigField>& fields() const final { return table_.fields(); }
   std::map<std::string, ConfigField::Value> Defaults() const final { return table_.Defaults(); }
-  std::vector<SizeField> Sizes() const final { return SizesOf(fields()); }
-  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const final {
+  std::vector<SizeField> Sizes() const override { return SizesOf(fields()); }
+  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
     const Keys keys = KeysOf(config);
     CheckKeys(keys);
     return ShapeOf(keys, num_devices);

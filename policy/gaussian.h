@@ -1,9 +1,10 @@
 // Policies that are a normal distribution over vectors of N numbers, as evolution trains them. Their parameters are
 // `mean` [N] and `spread` [N, N], one after the other: mean + spread * z is a draw, where z are N independent standard
-// normal numbers. What a policy of a kind does is what its mean says.
+// normal numbers. What a policy of a kind does is what its mean says. A policy may have K complements after these,
+// `complements` [K, N]: vectors that do well where the mean and the complements before them do not. They are no part of
+// the distribution, and training leaves them out.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,16 +13,24 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/policy_kind.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 
+// Sizes of the shape of such a policy: N and K.
+inline constexpr char kGaussianParameters[] = "parameters";
+inline constexpr char kComplements[] = "complements";
+
 struct Gaussian {
-  // REQUIRES: values has N + N * N numbers.
-  explicit Gaussian(std::span<const float> values) {
-    const auto n = static_cast<size_t>(std::sqrt(static_cast<double>(values.size())));
-    EMPLACE_CHECK(n + n * n == values.size());
+  // REQUIRES: weights are of a kind that plans, and outlive this.
+  explicit Gaussian(const PolicyWeights& weights) {
+    const auto n = static_cast<size_t>(weights.shape.sizes.at(kGaussianParameters));
+    const auto k = static_cast<size_t>(weights.shape.sizes.at(kComplements));
+    const std::span<const float> values = weights.values;
+    EMPLACE_CHECK(values.size() == n + n * n + k * n);
     mean = values.first(n);
-    spread = values.subspan(n);
+    spread = values.subspan(n, n * n);
+    for (size_t i = 0; i < k; ++i) complements.push_back(values.subspan(n + n * n + i * n, n));
   }
 
   enum class Side : uint8_t { kPlus, kMinus };
@@ -41,8 +50,14 @@ struct Gaussian {
 
   std::span<const float> mean;
   std::span<const float> spread;
+  std::vector<std::span<const float>> complements;
 };
 
-inline std::vector<ParameterSpec> GaussianParameters(int64_t n) { return {{"mean", {n}}, {"spread", {n, n}}}; }
+// k: the number of complements.
+inline std::vector<ParameterSpec> GaussianParameters(int64_t n, int64_t k) {
+  std::vector<ParameterSpec> parameters = {{"mean", {n}}, {"spread", {n, n}}};
+  if (k > 0) parameters.push_back({"complements", {k, n}});
+  return parameters;
+}
 
 }  // namespace emplace

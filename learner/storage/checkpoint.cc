@@ -79,18 +79,18 @@ Rng::State RngStateFrom(const nlohmann::json& json, const std::string& place) {
 
 std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std::string_view optimizer) {
   OrderedJson state = {{"format", kFormat},
-                             {"updates", checkpoint.updates},
-                             {"train_seconds", checkpoint.train_seconds},
-                             {"best_validation", checkpoint.best_validation},
-                             {"validation_history", checkpoint.validation_history},
-                             {"adam_steps", checkpoint.updater.adam.steps},
-                             {"rng_seed", checkpoint.rng_seed},
-                             {"rng_state", checkpoint.rng_state},
-                             {"kernel_path", checkpoint.kernel_path},
-                             {"policy_xxh64", Checksum(policy)},
-                             {"optimizer_xxh64", Checksum(optimizer)},
-                             {"ledger", checkpoint.ledger_json},
-                             {"config", checkpoint.config_yaml}};
+                       {"updates", checkpoint.updates},
+                       {"train_seconds", checkpoint.train_seconds},
+                       {"best_validation", checkpoint.best_validation},
+                       {"validation_history", checkpoint.validation_history},
+                       {"adam_steps", checkpoint.updater.adam.steps},
+                       {"rng_seed", checkpoint.rng_seed},
+                       {"rng_state", checkpoint.rng_state},
+                       {"kernel_path", checkpoint.kernel_path},
+                       {"policy_xxh64", Checksum(policy)},
+                       {"optimizer_xxh64", Checksum(optimizer)},
+                       {"ledger", checkpoint.ledger_json},
+                       {"config", checkpoint.config_yaml}};
   if (!checkpoint.graphs_hash.empty()) state["graphs_xxh3"] = checkpoint.graphs_hash;
   // Text from outside that is not UTF-8 must not cost the checkpoint.
   std::string text = state.dump(1, ' ', false, OrderedJson::error_handler_t::replace);

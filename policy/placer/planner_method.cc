@@ -24,16 +24,13 @@ class PlannerPolicyMethod final : public PlacementMethod {
   bool draws() const override { return samples_ > 0; }
 
   MethodResult Place(const PlacementTask& task) override {
-    const Gaussian policy(weights_.values);
     const Rng rng = Rng(options_.seed).Fork("planner/" + task.name);
     MethodResult best;
     MethodScore best_score;
     int64_t evaluations = 0;
     for (int64_t sample = 0; sample <= samples_ && !(best.placement && options_.stop.Now()); ++sample) {
-      const std::vector<float> drawn = sample > 0 ? policy.Draw(rng.Fork("sample", static_cast<uint64_t>(sample)))
-                                                  : std::vector<float>(policy.mean.begin(), policy.mean.end());
       MethodOptions options = options_;
-      options.planner = PlannerWith(weights_, drawn);
+      options.planner = PlannerWith(weights_, Sample(static_cast<size_t>(sample), rng));
       MethodResult result = MakePlannerMethod(std::move(options), 1)->Place(task);
       evaluations += result.evaluations;
       const MethodScore score = samples_ > 0 ? Score(task, result) : MethodScore();
@@ -47,6 +44,14 @@ class PlannerPolicyMethod final : public PlacementMethod {
   }
 
  private:
+  // The parameters of a pass: the mean, the complements, and then draws.
+  std::vector<float> Sample(size_t number, const Rng& rng) const {
+    const Gaussian policy(weights_);
+    if (number > policy.complements.size()) return policy.Draw(rng.Fork("sample", number));
+    const std::span<const float> given = number == 0 ? policy.mean : policy.complements[number - 1];
+    return {given.begin(), given.end()};
+  }
+
   const PolicyWeights weights_;
   const MethodOptions options_;
   const int64_t samples_;
@@ -55,7 +60,7 @@ class PlannerPolicyMethod final : public PlacementMethod {
 }  // namespace
 
 std::shared_ptr<const PlannerParameters> MeanPlanner(const PolicyWeights& weights) {
-  return PlannerWith(weights, Gaussian(weights.values).mean);
+  return PlannerWith(weights, Gaussian(weights).mean);
 }
 
 std::unique_ptr<PlacementMethod> MakePlannerMethod(MethodOptions options, int64_t budget) {

@@ -17,7 +17,8 @@ std::shared_ptr<const PlannerParameters> MeanPlanner(const PolicyWeights& weight
 std::unique_ptr<PlacementMethod> MakePlannerMethod(MethodOptions options, int64_t budget);
 
 // The method `policy` with this policy: a single pass with its mean parameters, and the best of it and as many further
-// passes as options.own asks samples for, each with parameters drawn by options.seed. REQUIRES: the policy's kind
+// passes as options.own asks samples for, the first with the policy's complements (policy/gaussian.h), each further one
+// with parameters drawn by options.seed. REQUIRES: the policy's kind
 // plans.
 std::unique_ptr<PlacementMethod> MakePlannerPolicyMethod(const PolicyWeights& weights, const MethodOptions& options);
 

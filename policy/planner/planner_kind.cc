@@ -9,6 +9,8 @@
 namespace emplace {
 namespace {
 
+constexpr int64_t kMostComplements = 1000;
+
 // The keys of section `policy`.
 struct PlannerKeys {
   // Parameters are only ever added at the end, so that a file with fewer means the first of them.
@@ -19,7 +21,7 @@ struct PlannerKeys {
 FieldTable<PlannerKeys> PlannerTable() {
   using K = PlannerKeys;
   FieldTable<K> t;
-  t.Field("parameters", &K::parameters)
+  t.Field(kGaussianParameters, &K::parameters)
       .Range(1, static_cast<double>(PlannerParameterTable().size()))
       .Size()
       .Help(
@@ -40,8 +42,20 @@ class Planner final : public FieldsKind<PlannerKeys> {
   bool plans() const override { return true; }
   RewardTime reward_time() const override { return RewardTime::kEnd; }
 
+  // Complements are chosen once a policy is trained (tools/reproduce/complements.py), so there is no key for them.
+  std::vector<SizeField> Sizes() const override {
+    std::vector<SizeField> sizes = FieldsKind::Sizes();
+    sizes.push_back({.name = kComplements, .low = 0, .high = kMostComplements, .if_absent = 0});
+    return sizes;
+  }
+  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
+    PolicyShape shape = FieldsKind::Shape(config, num_devices);
+    shape.sizes[kComplements] = 0;
+    return shape;
+  }
+
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
-    return GaussianParameters(KeysOf(shape).parameters);
+    return GaussianParameters(KeysOf(shape).parameters, shape.sizes.at(kComplements));
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng /*rng*/) const override {

@@ -26,7 +26,7 @@ double ScoreOf(const PlacementTask& task, const MethodScore& score) {
 std::vector<float> CandidateOf(const PolicyWeights& weights, const RunConfig& config, int64_t candidate) {
   const Rng generation = Rng(config.seed).Fork("generation", weights.version);
   const auto number = static_cast<uint64_t>(candidate);
-  const Gaussian policy(weights.values);
+  const Gaussian policy(weights);
   if (!config.evolution.mirrored()) return policy.Draw(generation.Fork("candidate", number));
   const Gaussian::Side side = number % 2 == 0 ? Gaussian::Side::kPlus : Gaussian::Side::kMinus;
   return policy.Draw(generation.Fork("candidate", number / 2), side);

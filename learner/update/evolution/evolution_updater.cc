@@ -27,7 +27,7 @@ size_t LearnedOf(const RunConfig& config) {
 }
 
 std::unique_ptr<EvolutionStrategy> StrategyOf(const RunConfig& config, const PolicyWeights& weights) {
-  const Gaussian policy(weights.values);
+  const Gaussian policy(weights);
   const size_t n = policy.mean.size();
   const size_t learned = LearnedOf(config);
   const std::vector<double> mean = Doubles(policy.mean.first(learned));
@@ -108,7 +108,7 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
 
   const std::vector<double>& mean = strategy_->mean();
   const std::vector<double> spread = strategy_->Spread();
-  const size_t n = Gaussian(weights_.values).mean.size();
+  const size_t n = Gaussian(weights_).mean.size();
   SetMean(mean, weights_);
   for (size_t row = 0; row < learned; ++row) {
     std::ranges::transform(std::span(spread).subspan(row * learned, learned),

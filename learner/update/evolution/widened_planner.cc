@@ -8,13 +8,14 @@
 namespace emplace {
 
 PolicyWeights WidenedPlanner(const PolicyWeights& initial, const PolicyWeights& fresh, double share, double factor) {
-  const Gaussian from(initial.values);
-  const Gaussian to(fresh.values);
+  const Gaussian from(initial);
+  const Gaussian to(fresh);
   const size_t known = from.mean.size();
   const size_t learned = to.mean.size();
   const size_t n = std::max(learned, known);
   PolicyWeights widened = known > learned ? initial : fresh;
   widened.version = 0;
+  widened.shape.sizes[kComplements] = 0;
   widened.values.assign(n + n * n, 0.0F);
   std::ranges::copy(to.mean, widened.values.begin());
   for (size_t i = 0; i < known; ++i)

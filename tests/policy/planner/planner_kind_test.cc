@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/error.h"
 #include "policy/gaussian.h"
 #include "policy/model.h"
@@ -95,9 +97,55 @@ TEST(PlannerKind, SamplesNeverMakeItWorse) {
   }
 }
 
+// A planner by hand, whose complements are each a step further from it in every parameter of a pass.
+PolicyWeights WithComplements(int64_t count) {
+  PolicyWeights weights = NewPlanner();
+  const auto n = Gaussian(weights).mean.size();
+  weights.shape.sizes[kComplements] = count;
+  for (int64_t k = 1; k <= count; ++k) weights.values.insert(weights.values.end(), n, static_cast<float>(k));
+  return weights;
+}
+
+TEST(PlannerKind, SamplesAreTheComplementsFirst) {
+  const PolicyWeights weights = ParsePolicy(SerializePolicy(WithComplements(2)), "planner");
+  EXPECT_EQ(weights.values, WithComplements(2).values);
+  const auto makespan_us = [](const PlacementTask& task, const PolicyWeights& policy, int samples) {
+    MethodOptions options;
+    UsePolicy(policy, options);
+    SetOwnOptions({{"samples", std::to_string(samples)}}, {"policy"}, options);
+    return Score(task, MakeMethod("policy", options)->Place(task)).makespan_us;
+  };
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomTask(rng, {.memory_bytes = 1000000000});
+    std::vector<double> alone;  // A planner whose mean is so many steps from what is set by hand.
+    for (int k = 0; k <= 2; ++k) {
+      PolicyWeights moved = NewPlanner();
+      std::fill_n(moved.values.begin(), Gaussian(moved).mean.size(), static_cast<float>(k));
+      alone.push_back(makespan_us(task, moved, 0));
+    }
+    EXPECT_EQ(makespan_us(task, weights, 0), alone[0]);
+    EXPECT_EQ(makespan_us(task, weights, 1), std::min(alone[0], alone[1]));
+    EXPECT_EQ(makespan_us(task, weights, 2), std::ranges::min(alone));
+    EXPECT_LE(makespan_us(task, weights, 5), std::ranges::min(alone));
+  }
+}
+
+TEST(PlannerKind, AFileFromBeforeComplementsHasNone) {
+  std::string bytes = SerializePolicy(NewPlanner());
+  const std::string key = "shape.complements";
+  ASSERT_NE(bytes.find(key), std::string::npos);
+  bytes.replace(bytes.find(key), key.size(), "trained_elsewhere");
+  const PolicyWeights weights = ParsePolicy(bytes, "planner");
+  EXPECT_EQ(weights.shape, NewPlanner().shape);
+  EXPECT_TRUE(Gaussian(weights).complements.empty());
+}
+
 TEST(PlannerKind, DrawsHaveTheSpreadOfThePolicy) {
-  std::vector<float> values = {1, -1, /*spread*/ 0.5F, 0, 0.25F, 0.1F};
-  const Gaussian policy(values);
+  const PolicyWeights weights = {.shape = {.kind = "planner", .sizes = {{"parameters", 2}, {"complements", 0}}},
+                                 .values = {1, -1, /*spread*/ 0.5F, 0, 0.25F, 0.1F},
+                                 .metadata = {}};
+  const Gaussian policy(weights);
   double sum[2] = {0, 0};
   double square[2] = {0, 0};
   constexpr int kDraws = 4000;

@@ -21,7 +21,7 @@ class CandidateTest : public testing::Test {
     for (size_t i = 0; i < n(); ++i) weights_.values[i] = 0.25F * static_cast<float>(i);
   }
 
-  size_t n() const { return Gaussian(weights_.values).mean.size(); }
+  size_t n() const { return Gaussian(weights_).mean.size(); }
   std::vector<float> Candidate(int64_t number) const { return CandidateOf(weights_, config_, number); }
 
   RunConfig config_;

@@ -83,10 +83,10 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, EvolutionUpdaterTest,
 
 TEST_P(EvolutionUpdaterTest, MovesToWhereCandidatesAreBetterWhateverTheProblemIsWorth) {
   EvolutionUpdater updater(config_, policy_);
-  const double before = Distance(Gaussian(updater.weights().values).mean);
+  const double before = Distance(Gaussian(updater.weights()).mean);
   for (int i = 0; i < 150; ++i) updater.Update(Generation(updater.weights(), FarApart));
   EXPECT_EQ(updater.weights().version, 150U);
-  EXPECT_LT(Distance(Gaussian(updater.weights().values).mean), 0.5 * before);
+  EXPECT_LT(Distance(Gaussian(updater.weights()).mean), 0.5 * before);
 }
 
 TEST_P(EvolutionUpdaterTest, OneProblemCannotDecide) {
@@ -126,7 +126,7 @@ TEST_P(EvolutionUpdaterTest, HandsOutAnAverageInWhichLateGenerationsCountMore) {
     std::vector<std::vector<float>> means;
     for (int i = 0; i < 6; ++i) {
       updater.Update(Generation(updater.weights(), FarApart));
-      const std::span<const float> mean = Gaussian(updater.weights().values).mean;
+      const std::span<const float> mean = Gaussian(updater.weights()).mean;
       means.emplace_back(mean.begin(), mean.end());
     }
     const PolicyWeights averaged = *updater.Averaged();
@@ -138,20 +138,20 @@ TEST_P(EvolutionUpdaterTest, HandsOutAnAverageInWhichLateGenerationsCountMore) {
       for (size_t t = 0; t < means.size(); ++t) expected += shares[t] * static_cast<double>(means[t][i]);
       EXPECT_NEAR(averaged.values[i], expected, 1e-4) << power << ", parameter " << i;
     }
-    const std::span<const float> spread = Gaussian(averaged.values).spread;
-    EXPECT_TRUE(std::ranges::equal(spread, Gaussian(updater.weights().values).spread));
+    const std::span<const float> spread = Gaussian(averaged).spread;
+    EXPECT_TRUE(std::ranges::equal(spread, Gaussian(updater.weights()).spread));
   }
 }
 
 TEST_P(EvolutionUpdaterTest, APenaltyPullsTowardsThePlannerSetByHand) {
   config_.evolution.penalty = 0.003;
-  const size_t n = Gaussian(policy_.values).mean.size();
+  const size_t n = Gaussian(policy_).mean.size();
   std::fill_n(policy_.values.begin(), n, 2.0F);
   EvolutionUpdater updater(config_, policy_);
   const auto all_alike = [](std::span<const float> /*x*/, uint32_t /*problem*/) { return 0.0; };
   for (int i = 0; i < 150; ++i) updater.Update(Generation(updater.weights(), all_alike));
   double square = 0;
-  for (const float value : Gaussian(updater.weights().values).mean) square += std::pow(static_cast<double>(value), 2);
+  for (const float value : Gaussian(updater.weights()).mean) square += std::pow(static_cast<double>(value), 2);
   EXPECT_LT(square, 0.25 * 4 * static_cast<double>(n));
 }
 
@@ -190,7 +190,7 @@ TEST_P(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
   config_.policy.own["parameters"] = int64_t{5};
   PolicyWeights many = WidenedPlanner(policy_, NewPolicy(), 1, 1);
   ASSERT_EQ(many.shape, policy_.shape);
-  const size_t n = Gaussian(many.values).mean.size();
+  const size_t n = Gaussian(many).mean.size();
   many.values[5] = 0.25F;
 
   EvolutionUpdater updater(config_, many);
@@ -198,11 +198,11 @@ TEST_P(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
     const auto first_five = [](std::span<const float> x, uint32_t /*problem*/) { return Distance(x.first(5)); };
     updater.Update(Generation(updater.weights(), first_five));
   }
-  const Gaussian learned(updater.weights().values);
+  const Gaussian learned(updater.weights());
   ASSERT_EQ(learned.mean.size(), n);
   EXPECT_NE(learned.mean[4], 0);
   EXPECT_EQ(learned.mean[5], 0.25F);
-  EXPECT_EQ(learned.mean[n - 1], Gaussian(policy_.values).mean[n - 1]);
+  EXPECT_EQ(learned.mean[n - 1], Gaussian(policy_).mean[n - 1]);
   for (size_t i = 0; i < n; ++i) {
     EXPECT_EQ(learned.spread[i * n + i] != 0, i < 5);
     for (size_t j = 0; j < n; ++j) EXPECT_TRUE(learned.spread[i * n + j] == 0 || (i < 5 && j < 5));
