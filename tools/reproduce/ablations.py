@@ -14,7 +14,7 @@ import statistics
 from lib.networks import ROOT
 from lib.results import Results, evaluate, mean_interval
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, train_all
 
 # ratio: makespan / one device, geometric mean over graphs; reference: the same of what it is held against; infeasible: placements that
@@ -125,7 +125,7 @@ def verdict(interval):
     return "worse" if interval.low > 0 else "better" if interval.high < 0 else "no clear difference"
 
 
-def line_of(variant, rows):
+def cells_of(variant, rows):
     ratios = {row["seed"]: row["ratio"] for row in rows}
     reference = {row["seed"]: row["reference"] for row in rows}
     if variant == PER_GRAPH:
@@ -134,9 +134,8 @@ def line_of(variant, rows):
     else:
         shown, note = variant, VARIANTS[variant][1]
     change = difference(ratios, reference)
-    judged = " | " if variant == SHIPPED else f"{change.text('{:+.3f}')} | {verdict(change)}"
-    return (f"| {shown} | {len(ratios)} | {mean_interval(ratios.values()).text()} | {sum(row['infeasible'] for row in rows)} | "
-            f"{judged} | {note} |")
+    judged = ["", ""] if variant == SHIPPED else [change.text("{:+.3f}"), verdict(change)]
+    return [shown, len(ratios), mean_interval(ratios.values()).text(), sum(row["infeasible"] for row in rows), *judged, note]
 
 
 def section(family, updates, rows):
@@ -145,9 +144,8 @@ def section(family, updates, rows):
         f"## {family}, {updates} updates",
         made_by(rows),
         "",
-        "| variant | seeds | ratio | do not fit | difference | | |",
-        "| --- | ---: | ---: | ---: | ---: | --- | --- |",
-        *(line_of(variant, by_variant[variant,]) for variant in ROWS if (variant,) in by_variant),
+        *table_lines(["variant", "seeds", "ratio", "do not fit", "difference", None, None], "lrrrrll",
+                     [cells_of(variant, by_variant[variant,]) for variant in ROWS if (variant,) in by_variant]),
         "",
     ]
 

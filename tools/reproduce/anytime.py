@@ -19,7 +19,7 @@ import tempfile
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.results import resampled_interval
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 # given_s: the time that the method was given, of which it took `seconds`.
 COLUMNS = {"graph": str, "machine": str, "given_s": float, "seed": int, "method": str, "makespan_us": float, "feasible": bool,
@@ -150,7 +150,7 @@ def table(rows):
             others = [us for method, us in found.items() if us and method not in (AUTO, BY_HAND)]
             if found.get(AUTO) and others:
                 near.setdefault(seconds, []).append(found[AUTO] <= NEAR * min(others))
-    lines = ["| method | " + " | ".join(f"{seconds:g} s" for seconds in times) + " |", "| --- |" + " ---: |" * len(times)]
+    shown = []
     for method in methods:
         cells = []
         for seconds in times:
@@ -158,11 +158,11 @@ def table(rows):
             known = [value for value in values if value]
             cells.append(f"{geometric_mean(known):.3f}" + ("" if len(known) == len(values) else f" ({len(known)} of {len(values)})")
                          if known else "-")
-        lines.append(f"| `{method}` | " + " | ".join(cells) + " |")
+        shown.append([f"`{method}`", *cells])
     if near:
-        lines.append("| pairs on which `auto` is within 0.5% of every other method | "
-                     + " | ".join(f"{sum(near[s])} of {len(near[s])}" if s in near else "-" for s in times) + " |")
-    return lines
+        shown.append(["pairs on which `auto` is within 0.5% of every other method",
+                      *(f"{sum(near[s])} of {len(near[s])}" if s in near else "-" for s in times)])
+    return table_lines(["method", *(f"{seconds:g} s" for seconds in times)], "lr", shown)
 
 
 def learned_lines(rows):
@@ -177,13 +177,11 @@ def learned_lines(rows):
     if not logs:
         return []
     times = sorted(logs[None])
-    lines = ["", "## What the trained planner gives", "Makespan of `auto` over that of `auto` as it is set by hand, in the same time: geometric mean, "
-             "with the 95% interval by resampling graphs.", "", "| | " + " | ".join(f"{seconds:g} s" for seconds in times) + " |",
-             "| --- |" + " ---: |" * len(times)]
-    for group, of_group in logs.items():
-        cells = [resampled_interval(list(of_group[seconds].values())).text() if seconds in of_group else "-" for seconds in times]
-        lines.append(f"| {group or 'all pairs'} | " + " | ".join(cells) + " |")
-    return lines
+    shown = [[group or "all pairs", *(resampled_interval(list(of_group[seconds].values())).text() if seconds in of_group else "-"
+                                      for seconds in times)] for group, of_group in logs.items()]
+    return ["", "## What the trained planner gives", "Makespan of `auto` over that of `auto` as it is set by hand, in the same time: geometric mean, "
+            "with the 95% interval by resampling graphs.", "",
+            *table_lines([None, *(f"{seconds:g} s" for seconds in times)], "lr", shown)]
 
 
 def markdown(rows):

@@ -12,7 +12,7 @@ import pathlib
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.results import EVALUATED, Results, rows_of
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 COLUMNS = {"network": str, "devices": int, "gb_per_s": float, "budget": int, **EVALUATED}
 METHODS = ["single", "expert", "scotch", "heft", "m-topo", "m-etf", "m-sct", "random", "local-search", "annealing"]
@@ -66,7 +66,15 @@ def markdown(rows):
     seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
     budgets = " or ".join(f"{budget:,}" for budget in sorted({row["budget"] for row in rows}))
     methods = dict.fromkeys(row["method"] for row in rows)
-    lines = [
+    shown = []
+    for (name, devices, bandwidth), of_machine in grouped(rows, "network", "devices", "gb_per_s").items():
+        results = Results(of_machine)
+        summary = results.summary()
+        texts = [cell(summary.get(method)) for method in methods]
+        best = min((text for text in texts if text[-1] not in "*-"), default=None)
+        cells = [f"**{text}**" if text == best else text for text in texts]
+        shown.append([name, len(results.single_us), devices, f"{bandwidth:g}", *cells])
+    return "\n".join([
         "# All methods, all networks",
         "Simulated step time / best single device, geometric mean over graphs and seeds; lower is better, the best of a row "
         f"that always fits is bold. Searching methods simulate {budgets} placements (seeds {seeds}); the others draw nothing, or, "
@@ -74,17 +82,8 @@ def markdown(rows):
         "",
         made_by(rows),
         "",
-        "| network | graphs | devices | GB/s | " + " | ".join(methods) + " |",
-        "| --- | ---: | ---: | ---: |" + " ---: |" * len(methods),
-    ]
-    for (name, devices, bandwidth), of_machine in grouped(rows, "network", "devices", "gb_per_s").items():
-        results = Results(of_machine)
-        summary = results.summary()
-        texts = [cell(summary.get(method)) for method in methods]
-        best = min((text for text in texts if text[-1] not in "*-"), default=None)
-        cells = [f"**{text}**" if text == best else text for text in texts]
-        lines.append(f"| {name} | {len(results.single_us)} | {devices} | {bandwidth:g} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        *table_lines(["network", "graphs", "devices", "GB/s", *methods], "lr", shown),
+    ]) + "\n"
 
 
 def main():

@@ -19,7 +19,7 @@ from lib import carried_over
 from lib.networks import ROOT
 from lib.results import evaluate, mean_interval
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import add_arguments, at_least_one, resolved, train_all
 
 # ratio: makespan / one device. The rules of a row without a network are the facts of "FAMILY UPDATES ROW": {seed: device of each position}.
@@ -114,20 +114,19 @@ def ratios_of(rows):
     return {seed: {row["graph"]: row["ratio"] for row in of_seed} for (seed,), of_seed in grouped(rows, "seed").items()}
 
 
-def line_of(row, rows, shipped):
+def cells_of(row, rows, shipped):
     ratios = ratios_of(rows)
     by_seed = ", ".join(f"{statistics.geometric_mean(ratios[seed].values()):.3f}" for seed in sorted(ratios))
     change = paired(ratios, ratios_of(shipped)) if shipped else mean_interval([])
-    judged = " | " if row == SHIPPED else f"{change.text('{:+.1%}')} | {verdict(change)}"
-    return f"| {row} | {by_seed} | {sum(not one['fits'] for one in rows)} | {judged} | {NOTES[row]} |"
+    judged = ["", ""] if row == SHIPPED else [change.text("{:+.1%}"), verdict(change)]
+    return [row, by_seed, sum(not one["fits"] for one in rows), *judged, NOTES[row]]
 
 
 def section(family, updates, rows):
     by_row = grouped(rows, "row")
     return [f"## {family}, {updates} updates", made_by(rows), "",
-            "| row | ratio, by seed | do not fit | longer than shipped, over graphs | | |",
-            "| --- | ---: | ---: | ---: | --- | --- |",
-            *(line_of(row, by_row[row,], by_row.get((SHIPPED,))) for row in [*ROWS, *KEPT] if (row,) in by_row), ""]
+            *table_lines(["row", "ratio, by seed", "do not fit", "longer than shipped, over graphs", None, None], "lrrrll",
+                         [cells_of(row, by_row[row,], by_row.get((SHIPPED,))) for row in [*ROWS, *KEPT] if (row,) in by_row]), ""]
 
 
 def markdown(rows):

@@ -18,7 +18,7 @@ import time
 
 from lib.networks import ROOT, call
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, made_by
+from lib.table import SEARCH, Table, add_out, made_by, table_lines
 
 COLUMNS = {"workload": str, "ops": int, "method": str, "load": float, "seconds": float, "why_not": str, "bound": float}
 DEPENDS = (*SEARCH, "python/emplace/formats.py")
@@ -124,10 +124,9 @@ def markdown(rows):
         lines += [f"`auto` is behind on {', '.join(worse)}. In the authors' model a processor sends and receives for nothing; here it "
                   "counts what it sends and receives as GPUs do, so that divisions that give it work have a greater load.", ""]
     lines += [f"`auto` is the best on {len(better)} of {len(better) + len(worse)}.", "",
-              "| workload | ops | " + " | ".join(methods) + " | at least |", "| --- | ---: |" + " ---: |" * (len(methods) + 1)]
-    for name, found in by_workload.items():
-        lines.append(f"| {name} | {found['dp']['ops']} | " + " | ".join(shown(found[method]) for method in methods) +
-                     f" | {found['auto']['bound']:.2f} |")
+              *table_lines(["workload", "ops", *methods, "at least"], "lr",
+                           [[name, found["dp"]["ops"], *(shown(found[method]) for method in methods), f"{found['auto']['bound']:.2f}"]
+                            for name, found in by_workload.items()])]
     return "\n".join(lines) + "\n"
 
 

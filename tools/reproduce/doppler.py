@@ -24,7 +24,7 @@ import typing
 from lib.free_links import Emplace, last_end, longest_ways, machine_text
 from lib.networks import ROOT
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 # In the authors' unit: theirs, the least cost by their model of as many placements as the row says; ours, the time of that placement by
 # Emplace's simulator; one_device, the work of all nodes; bound, what no placement is below by either model.
@@ -130,20 +130,20 @@ def read_log(folder):
 def markdown(rows):
     by_graph = {key[0]: {row["method"]: row for row in found} for key, found in grouped(rows, "graph").items()}
     methods = [method for method in (AS_RUN, AS_MEANT, *LEARNED, *OURS) if any(method in found for found in by_graph.values())]
-    lines = ["# Published graphs of DOPPLER", "", behind(by_graph), "",
-             "Time of a step on the graphs of [DOPPLER](https://github.com/xinyuyao/Doppler) (Yao et al., ICLR 2026), in the authors' "
-             "unit; lower is better. In their cost model links are never busy; in Emplace's, in brackets, each pair of devices has a "
-             "link that sends one tensor at a time. Of a method that draws, the best of its placements by the authors' model, and "
-             "behind the slash their mean. *At least* is a bound for both: the longest way, or the work of all devices.", "",
-             made_by(rows), "",
-             "| graph | nodes | devices | one device | " + " | ".join(f"`{method}`" if method in OURS else method for method in methods) +
-             " | at least |",
-             "| --- | ---: | ---: | ---: |" + " ---: |" * (len(methods) + 1)]
+    of_graphs = []
     for name, found in by_graph.items():
         one = next(iter(found.values()))
-        cells = " | ".join(shown(found.get(method)) for method in methods)
-        lines.append(f"| {name} | {one['nodes']} | {one['devices']} | {one['one_device']:.1f} | {cells} | {one['bound']:.1f} |")
-    return "\n".join(lines) + "\n"
+        of_graphs.append([name, one["nodes"], one["devices"], f"{one['one_device']:.1f}", *(shown(found.get(method)) for method in methods),
+                          f"{one['bound']:.1f}"])
+    return "\n".join([
+        "# Published graphs of DOPPLER", "", behind(by_graph), "",
+        "Time of a step on the graphs of [DOPPLER](https://github.com/xinyuyao/Doppler) (Yao et al., ICLR 2026), in the authors' "
+        "unit; lower is better. In their cost model links are never busy; in Emplace's, in brackets, each pair of devices has a "
+        "link that sends one tensor at a time. Of a method that draws, the best of its placements by the authors' model, and "
+        "behind the slash their mean. *At least* is a bound for both: the longest way, or the work of all devices.", "",
+        made_by(rows), "",
+        *table_lines(["graph", "nodes", "devices", "one device", *(f"`{method}`" if method in OURS else method for method in methods), "at least"],
+                     "lr", of_graphs)]) + "\n"
 
 
 def shown(row):

@@ -16,7 +16,7 @@ import sys
 import time
 
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, made_by
+from lib.table import SEARCH, Table, add_out, made_by, table_lines
 
 DEVICES = (2, 4, 8)
 MICROBATCHES = (1, 4, 8)
@@ -140,29 +140,30 @@ def measure(name, seconds):
 
 
 def table(rows):
-    """Markdown text."""
-    head = [f"{count} GPUs, {parts}" for count in DEVICES for parts in MICROBATCHES]
-    lines = ["| model | ops | ops, 8 micro-batches | seconds to capture | the same | " + " | ".join(head) + " |",
-             "| --- " * (5 + len(head)) + "|"]
+    """Lines of the table of gains."""
+    pairs = [(count, parts) for count in DEVICES for parts in MICROBATCHES]
+    shown = []
     for row in rows:
         if row["error"]:
-            lines.append(f"| {row['model']} | {row['error']} |" + " |" * (3 + len(head)))
+            shown.append([row["model"], row["error"], *[None] * (3 + len(pairs))])
             continue
-        gains = [row[f"gain_{count}x{parts}"] for count in DEVICES for parts in MICROBATCHES]
-        lines.append(f"| {row['model']} | {row['ops_1']:,} | {row['ops_8']:,} | {row['capture_s_1']:.1f} | {row['capture_s_8']:.1f} | "
-                     + " | ".join("-" if gain is None else f"{gain:.2f}" for gain in gains) + " |")
+        gains = [row[f"gain_{count}x{parts}"] for count, parts in pairs]
+        shown.append([row["model"], f"{row['ops_1']:,}", f"{row['ops_8']:,}", f"{row['capture_s_1']:.1f}", f"{row['capture_s_8']:.1f}",
+                      *("-" if gain is None else f"{gain:.2f}" for gain in gains)])
     means = []
-    for count in DEVICES:
-        for parts in MICROBATCHES:
-            known = [row[f"gain_{count}x{parts}"] for row in rows if row[f"gain_{count}x{parts}"]]
-            means.append(f"{statistics.geometric_mean(known):.2f}" if known else "-")
-    lines.append("| geometric mean | | | | | " + " | ".join(means) + " |")
-    return "\n".join(lines) + "\n"
+    for count, parts in pairs:
+        known = [row[f"gain_{count}x{parts}"] for row in rows if row[f"gain_{count}x{parts}"]]
+        means.append(f"{statistics.geometric_mean(known):.2f}" if known else "-")
+    shown.append(["geometric mean", *[None] * 4, *means])
+    heads = ["model", "ops", "ops, 8 micro-batches", "seconds to capture", "the same", *(f"{count} GPUs, {parts}" for count, parts in pairs)]
+    return table_lines(heads, "l", shown)
 
 
 def markdown(rows):
-    return ("# What placement gains on forty models\nThe time of a step on the best single GPU over that of the plan, with as many micro-batches "
-            f"in both; -: the plan does not fit the memory.\n\n{made_by(rows)}\n\n{table(rows)}")
+    return "\n".join([
+        "# What placement gains on forty models",
+        "The time of a step on the best single GPU over that of the plan, with as many micro-batches in both; -: the plan does not fit the memory.",
+        "", made_by(rows), "", *table(rows)]) + "\n"
 
 
 def main():

@@ -12,9 +12,9 @@ import math
 import pathlib
 
 from lib.networks import ROOT, evenly_spaced
-from lib.results import EQUAL, EVALUATED, GOAL_HEADER, Results, better, evaluate, found_row, goal_lines, renamed, verdict
+from lib.results import EQUAL, EVALUATED, Results, better, evaluate, found_row, goal_table, goals_on_unseen, renamed, verdict
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, sha256, train_all)
 
 # The facts of a family, by its name, are what its rows were made with: "set", "max_groups", and "policies", {seed: SHA-256}.
@@ -169,22 +169,21 @@ def merge(table, family, rows, arguments, settings):
     table.facts[family] = settings
 
 
-def method_line(results, method, summary):
+def cells_of(results, method, summary):
     ratio = summary["geometric_mean_ratio_to_single"]
     low, high = summary["ci95"]
     seeds = len(results.seeds(method))
     mean = "-" if ratio is None else f"{ratio:.3f}" + (f" ({low:.3f}..{high:.3f})" if seeds > 1 else "")
-    return (f"| {method} | {summary['graphs']} | {seeds} | {results.median_ratio(method).text()} | {mean} | "
-            f"{summary['runs'] - summary['feasible']} | {summary['wins']} | "
-            f"{summary['evaluations'] / summary['runs']:,.0f} | {summary['seconds'] / summary['runs']:.3g} |")
+    return [method, summary["graphs"], seeds, results.median_ratio(method).text(), mean, summary["runs"] - summary["feasible"],
+            summary["wins"], f"{summary['evaluations'] / summary['runs']:,.0f}", f"{summary['seconds'] / summary['runs']:.3g}"]
 
 
 def goals(results):
-    lines = [verdict("zero-shot slower than trained on the graph alone, median over graphs",
-                     results.gap(ZERO_SHOT, [ALONE]), 0.05, True),
-             verdict("zero-shot slower than the better of that and fine-tuned, median over graphs",
-                     results.gap(ZERO_SHOT, [ALONE, FINE_TUNED]), 0.05, True)]
-    return lines + goal_lines(results, ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single", RANDOM])
+    rows = [verdict("zero-shot slower than trained on the graph alone, median over graphs",
+                    results.gap(ZERO_SHOT, [ALONE]), 0.05, True),
+            verdict("zero-shot slower than the better of that and fine-tuned, median over graphs",
+                    results.gap(ZERO_SHOT, [ALONE, FINE_TUNED]), 0.05, True)]
+    return rows + goals_on_unseen(results, ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single", RANDOM])
 
 
 def section(family, rows):
@@ -194,12 +193,10 @@ def section(family, rows):
         f"## {family}",
         made_by(rows),
         "",
-        "| method | graphs | seeds | median | geometric mean | do not fit | fastest on | simulated | seconds |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        *(method_line(results, method, summary[method]) for method in results.methods()),
+        *table_lines(["method", "graphs", "seeds", "median", "geometric mean", "do not fit", "fastest on", "simulated", "seconds"], "lr",
+                     [cells_of(results, method, summary[method]) for method in results.methods()]),
         "",
-        *GOAL_HEADER,
-        *goals(results),
+        *goal_table(goals(results)),
         "",
     ]
 

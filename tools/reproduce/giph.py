@@ -21,7 +21,7 @@ import tempfile
 from lib.free_links import Emplace, last_end, longest_ways, machine_text
 from lib.networks import ROOT
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 # In the authors' unit: makespan, the least by their model of as many placements as the row says, and mean, that of all of them; bound,
 # the longest way where each node has its fastest device.
@@ -94,25 +94,27 @@ def emplace_machine(case):
 def markdown(rows):
     cases = [{row["method"]: row for row in found} for found in grouped(rows, "parameters", "network", "program").values()]
     methods = [method for method in ("random", "HEFT", "GiPH", *OURS) if any(method in case for case in cases)]
-    lines = ["# Test cases of GiPH", "", behind(cases, methods), "",
-             "Task graphs and networks of [GiPH](https://github.com/uidmice/placement-rl) (Hu et al., MLSys 2023) as its generator makes "
-             "them, by the authors' cost model, in which links are never busy. *Over the bound* is the makespan over the longest way where "
-             "each node has its fastest device and nothing is sent: geometric mean over the cases. Of methods that draw, the best of "
-             "two placements for each node. *Best* counts the cases on which no other method is faster.", "", made_by(rows), "",
-             "| method | cases | over the bound | over `auto` | best | faster than `auto` |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    by_method = []
     for method in methods:
         with_it = [case for case in cases if method in case]
         over_bound = statistics.geometric_mean(case[method]["makespan"] / case[method]["bound"] for case in with_it)
         over_auto = statistics.geometric_mean(ratio(case, method) for case in with_it)
         best = sum(all(case[method]["makespan"] <= row["makespan"] * (1 + EQUAL) for row in case.values()) for case in with_it)
-        lines.append(f"| {f'`{method}`' if method in OURS else method} | {len(with_it)} | {over_bound:.3f} | {over_auto:.3f} | {best} | "
-                     f"{len(ahead(with_it, method))} |")
-    lines += ["", "| case | nodes | devices | " + " | ".join(methods) + " |", "| --- | ---: | ---: |" + " ---: |" * len(methods)]
+        by_method.append([f"`{method}`" if method in OURS else method, len(with_it), f"{over_bound:.3f}", f"{over_auto:.3f}", best,
+                          len(ahead(with_it, method))])
+    by_case = []
     for case in cases:
         one = case["auto"]
-        cells = " | ".join(f"{case[method]['makespan']:.1f}" if method in case else "-" for method in methods)
-        lines.append(f"| network {one['network']}, program {one['program']} | {one['nodes']} | {one['devices']} | {cells} |")
-    return "\n".join(lines) + "\n"
+        by_case.append([f"network {one['network']}, program {one['program']}", one["nodes"], one["devices"],
+                        *(f"{case[method]['makespan']:.1f}" if method in case else "-" for method in methods)])
+    return "\n".join([
+        "# Test cases of GiPH", "", behind(cases, methods), "",
+        "Task graphs and networks of [GiPH](https://github.com/uidmice/placement-rl) (Hu et al., MLSys 2023) as its generator makes "
+        "them, by the authors' cost model, in which links are never busy. *Over the bound* is the makespan over the longest way where "
+        "each node has its fastest device and nothing is sent: geometric mean over the cases. Of methods that draw, the best of "
+        "two placements for each node. *Best* counts the cases on which no other method is faster.", "", made_by(rows), "",
+        *table_lines(["method", "cases", "over the bound", "over `auto`", "best", "faster than `auto`"], "lr", by_method), "",
+        *table_lines(["case", "nodes", "devices", *methods], "lr", by_case)]) + "\n"
 
 
 def ratio(case, method):

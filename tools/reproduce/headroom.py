@@ -14,7 +14,7 @@ import tempfile
 
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 from lib.training import sha256
 
 # What a search is of. The hash, the first 16 digits of that of the file, makes a graph that has changed since a new one.
@@ -82,7 +82,7 @@ def best_known(rows):
 
 
 def table_row(name, devices, rows):
-    """One line of the table. Graphs that no device may run whole, or that fit nowhere, have no ratio."""
+    """The cells of one row of the text's table. Graphs that no device may run whole, or that fit nowhere, have no ratio."""
     ratios = []
     single_does_not_fit = 0
     of_graphs = grouped(rows, "graph").values()
@@ -94,13 +94,13 @@ def table_row(name, devices, rows):
         if single["makespan_us"] is not None and best:
             ratios.append(single["makespan_us"] / best)
     shown = [f"{pick(ratios):.2f}" if ratios else "-" for pick in (statistics.median, min, max)]
-    return [name, str(devices), str(len(of_graphs)), *shown, str(single_does_not_fit)]
+    return [name, devices, len(of_graphs), *shown, single_does_not_fit]
 
 
 def markdown(rows):
     seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
     budgets = " or ".join(f"{budget:,}" for budget in sorted({row["budget"] for row in rows}))
-    lines = [
+    return "\n".join([
         "# What placement can gain",
         "Simulated step time on the best single device / of the best placement known, which is the best that fits of "
         f"annealing with {budgets} simulated placements (seeds {seeds}): 1.5 means that half as long again is "
@@ -108,12 +108,10 @@ def markdown(rows):
         "",
         made_by(rows),
         "",
-        "| network | devices | graphs | median | min | max | fit on no single device |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for (name, _, devices), of_row in grouped(rows, "network", "kind", "devices").items():
-        lines.append("| " + " | ".join(table_row(name, devices, of_row)) + " |")
-    return "\n".join(lines) + "\n"
+        *table_lines(["network", "devices", "graphs", "median", "min", "max", "fit on no single device"], "lr",
+                     [table_row(name, devices, of_row)
+                      for (name, _, devices), of_row in grouped(rows, "network", "kind", "devices").items()]),
+    ]) + "\n"
 
 
 def main():

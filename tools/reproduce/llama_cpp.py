@@ -22,7 +22,7 @@ import time
 
 from lib.networks import ROOT
 from lib.script import run_script
-from lib.table import Table, add_out, made_by
+from lib.table import Table, add_out, made_by, table_lines
 
 COLUMNS = {"model": str, "split": str, "predicted_tokens_per_s": float, "measured_tokens_per_s": float, "predicted_servers_mib": float,
            "servers_mib": float, "predicted_cpu_mib": float, "cpu_mib": float}
@@ -118,14 +118,12 @@ def _rows(runner: Runner, folder: pathlib.Path):
 
 def markdown(rows):
     """The table as text."""
-    lines = ["# Predictions for llama.cpp", "Of each split: tokens/s of one stream with a full cache of 1,024 tokens, and MiB of all buffers that "
-             "llama.cpp reports, predicted / as it was.", "",
-             "| model | split | tokens/s | servers, MiB | processor, MiB |", "| --- | --- | ---: | ---: | ---: |"]
-    for row in rows:
-        cells = [f"{row['predicted_' + name]:.{digits}f} / {row[name.replace('tokens', 'measured_tokens')]:.{digits}f}"
-                 for name, digits in (("tokens_per_s", 2), ("servers_mib", 0), ("cpu_mib", 0))]
-        lines.append(f"| {row['model']} | {row['split']} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", made_by(rows)]) + "\n"
+    shown = [[row["model"], row["split"], *(f"{row['predicted_' + name]:.{digits}f} / {row[name.replace('tokens', 'measured_tokens')]:.{digits}f}"
+                                            for name, digits in (("tokens_per_s", 2), ("servers_mib", 0), ("cpu_mib", 0)))] for row in rows]
+    return "\n".join([
+        "# Predictions for llama.cpp", "Of each split: tokens/s of one stream with a full cache of 1,024 tokens, and MiB of all buffers that "
+        "llama.cpp reports, predicted / as it was.", "",
+        *table_lines(["model", "split", "tokens/s", "servers, MiB", "processor, MiB"], "llr", shown), "", made_by(rows)]) + "\n"
 
 
 def main() -> None:

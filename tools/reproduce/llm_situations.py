@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from lib.llm_models import CONFIGS
 from lib.script import run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
 # figure_ms: what the objective is about: the time of a step, or from step to step in a pipeline. layers: on each device, first to last
 # as they run. seconds: to find it; empty: the thread's. measured: by the thread.
@@ -251,24 +251,23 @@ def measure(situation, seconds):
 
 
 def markdown(rows):
+    shown = []
+    for (name, url), of_situation in grouped(rows, "situation", "url").items():
+        for index, row in enumerate(of_situation):
+            bound = "-" if row["lower_bound_ms"] is None else f"{row['lower_bound_ms']:.2f}"
+            first = [f"[{name}]({url})", f"{row['model']}, {row['bytes'] / 1e9:.1f} GB with cache, on {row['devices']}"] if index == 0 else ["", ""]
+            shown.append([*first, row["split"], row["layers"], f"{row['figure_ms']:.2f}", f"{row['tokens_per_s']:.1f}",
+                          "yes" if row["fits"] else "no", ", ".join(f"{peak:.1f}" for peak in row["peak_gb"]), bound])
     lines = [
         "# Language models on the devices of public threads",
         "What people asked in public threads about the division of a language model over their devices, with the simulated figures of "
         "their splits and of those of emplace: one that their program can run, and one without that constraint. A step makes one token of "
         "each stream; for a pipeline it is the time from step to step. No figure was measured on these devices; what the thread measured "
         "stands beside. The link leads to the thread.", "", made_by(rows), "",
-        "| situation | model | split | layers | ms | tokens/s | fits | peak memory, GB | at least, ms |",
-        "| --- | --- | --- | --- | ---: | ---: | --- | --- | ---: |"]
-    for (name, url), of_situation in grouped(rows, "situation", "url").items():
-        for index, row in enumerate(of_situation):
-            bound = "-" if row["lower_bound_ms"] is None else f"{row['lower_bound_ms']:.2f}"
-            head = f"[{name}]({url}) | {row['model']}, {row['bytes'] / 1e9:.1f} GB with cache, on {row['devices']}" if index == 0 else " | "
-            lines.append(f"| {head} | {row['split']} | {row['layers']} | {row['figure_ms']:.2f} | {row['tokens_per_s']:.1f} | "
-                         f"{'yes' if row['fits'] else 'no'} | {', '.join(f'{peak:.1f}' for peak in row['peak_gb'])} | {bound} |")
-    lines.append("")
-    shown = {row["situation"] for row in rows}
+        *table_lines(["situation", "model", "split", "layers", "ms", "tokens/s", "fits", "peak memory, GB", "at least, ms"], "llllrrllr", shown), ""]
+    made = {row["situation"] for row in rows}
     for situation in SITUATIONS:
-        if situation.name in shown:
+        if situation.name in made:
             assumed = f" Assumed: {situation.assumed}" if situation.assumed else ""
             lines.append(f"- **{situation.name}**: {situation.question} Measured by the thread: {situation.measured}.{assumed}")
     return "\n".join(lines) + "\n"

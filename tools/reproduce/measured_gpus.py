@@ -17,7 +17,7 @@ import zlib
 
 from lib.networks import ROOT
 from lib.script import BadInput, run_script
-from lib.table import Table, add_out, git, grouped, made_by
+from lib.table import Table, add_out, git, grouped, made_by, table_lines
 
 # tokens_from, tokens_to: the range of tokens. constants: of which kind. ratio: predicted / measured, the median over the judged ops.
 # error: |predicted / measured - 1|, the median.
@@ -131,12 +131,11 @@ def markdown(table):
         made_by(table.rows)]
     for (gpu,), rows in grouped(table.rows, "gpu").items():
         found = {(row["ops"], row["tokens_from"], row["tokens_to"], row["constants"]): row for row in rows}
-        lines += ["", f"## {gpu}", "", f"| ops | tokens | judged | {' | '.join(CONSTANTS)} |",
-                  "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+        shown = []
         for name, low, high in dict.fromkeys(key[:3] for key in found):
-            cells = [found.get((name, low, high, constants)) for constants in CONSTANTS]
-            lines.append(f"| {name} | {low} to {high} | {cells[0]['judged_ops']} | {' | '.join(map(cell, cells))} |")
-        lines.append("")
+            by_constants = [found.get((name, low, high, constants)) for constants in CONSTANTS]
+            shown.append([name, f"{low} to {high}", by_constants[0]["judged_ops"], *map(cell, by_constants)])
+        lines += ["", f"## {gpu}", "", *table_lines(["ops", "tokens", "judged", *CONSTANTS], "llr", shown), ""]
         for name, goal in GOALS.items():
             row = found.get((name, *EVERY, SHIPPED))
             if row:

@@ -19,7 +19,7 @@ import tempfile
 from lib.networks import ROOT, call, graph_name
 from lib.results import mean_interval
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import add_arguments, at_least_one, on_graphs, overrides_of, train
 from reality import profile, timed_step
 
@@ -172,17 +172,18 @@ def main():
 
 def markdown(table):
     load = table.facts["load"]
-    lines = ["# Training and searching with measured times", "",
-             f"{made_by(table.rows)} Step time on two cores over that on one, measured: geometric mean over graphs that no "
-             "training has seen, and over seeds the mean with its 95% interval. Load averages: "
-             f"{load[0]:.1f} before the measurement, {load[1]:.1f} after it.", "",
-             "| placement | measured / one core | updates |", "| --- | ---: | ---: |"]
+    shown = []
     for (placement,), rows in grouped(table.rows, "placement").items():
         by_seed = grouped(rows, "seed").values()
         means = [math.exp(statistics.fmean(math.log(row["ratio"]) for row in of_seed)) for of_seed in by_seed]
         updates = ", ".join(str(of_seed[0]["updates"]) for of_seed in by_seed if of_seed[0]["updates"] is not None)
-        lines.append(f"| {placement} | {mean_interval(means).text()} | {updates} |")
-    return "\n".join(lines) + "\n"
+        shown.append([placement, mean_interval(means).text(), updates])
+    return "\n".join([
+        "# Training and searching with measured times", "",
+        f"{made_by(table.rows)} Step time on two cores over that on one, measured: geometric mean over graphs that no "
+        "training has seen, and over seeds the mean with its 95% interval. Load averages: "
+        f"{load[0]:.1f} before the measurement, {load[1]:.1f} after it.", "",
+        *table_lines(["placement", "measured / one core", "updates"], "lr", shown)]) + "\n"
 
 
 if __name__ == "__main__":

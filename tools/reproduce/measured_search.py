@@ -22,7 +22,7 @@ import tempfile
 from lib.networks import ROOT, call, graph_name
 from lib.results import mean_interval
 from lib.script import run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 from lib.training import at_least_one
 from reality import machine, profile, timed_step
 
@@ -138,17 +138,17 @@ def markdown(rows):
              "ratio goes by the costs that were profiled before the round."]
     for (graph, links), of_graph in grouped(rows, "graph", "links").items():
         load = [row["load"] for row in of_graph]
-        lines += ["", f"## {graph}, {links}", f"Load averages after the rounds: {min(load):.1f} to {max(load):.1f}.", "",
-                  "| placement | measured / one core | of each round | whole steps / one core | simulated / one core | undisturbed steps | seconds |",
-                  "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
-        by_round = {}
+        by_round, shown = {}, []
         for (placement,), of_placement in grouped(of_graph, "placement").items():
             ratios = {row["round"]: statistics.median(row["ratio"]) for row in of_placement}
             by_round[placement] = ratios
-            lines.append(f"| {placement} | {geometric(ratios.values())} | {', '.join(f'{ratio:.3f}' for ratio in ratios.values())} | "
-                         f"{geometric(statistics.median(row['whole']) for row in of_placement)} | "
-                         f"{geometric(row['simulated'] for row in of_placement)} | {sum(row['undisturbed_steps'] for row in of_placement)} | "
-                         f"{statistics.mean(row['seconds'] for row in of_placement):.0f} |")
+            shown.append([placement, geometric(ratios.values()), ", ".join(f"{ratio:.3f}" for ratio in ratios.values()),
+                          geometric(statistics.median(row["whole"]) for row in of_placement),
+                          geometric(row["simulated"] for row in of_placement), sum(row["undisturbed_steps"] for row in of_placement),
+                          f"{statistics.mean(row['seconds'] for row in of_placement):.0f}"])
+        lines += ["", f"## {graph}, {links}", f"Load averages after the rounds: {min(load):.1f} to {max(load):.1f}.", "",
+                  *table_lines(["placement", "measured / one core", "of each round", "whole steps / one core", "simulated / one core",
+                                "undisturbed steps", "seconds"], "lr", shown)]
         for other in (ONE, LONG):
             over = [by_round[MEASURED][number] / by_round[other][number] for number in by_round[MEASURED] if number in by_round[other]]
             lines += ["", f"Step time by {MEASURED} over that by {other if other == ONE else ONE + ', with as many seconds'}: {geometric(over)}; "
@@ -156,10 +156,9 @@ def markdown(rows):
         searches = [row for row in of_graph if row["trials"]]
         counts = [count for count in (1, 2, 5, 10, 15, 20, 24, 50, 80) if count <= max(len(row["trials"]) for row in searches)]
         lines += ["", "The best ratio that a search had measured so far, which is luck in part: it says what the measurement at the end must "
-                  "take back.", "", "| after | " + " | ".join(map(str, counts)) + " | result, measured again |",
-                  "| --- |" + " ---: |" * (len(counts) + 1),
-                  "| ratio | " + " | ".join(geometric(best_after(row["trials"], count) for row in searches) for count in counts)
-                  + f" | {geometric(row['found'] for row in searches)} |"]
+                  "take back.", "", *table_lines(["after", *counts, "result, measured again"], "lr", [
+                      ["ratio", *(geometric(best_after(row["trials"], count) for row in searches) for count in counts),
+                       geometric(row["found"] for row in searches)]])]
     return "\n".join(lines) + "\n"
 
 

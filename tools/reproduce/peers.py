@@ -18,7 +18,7 @@ from lib.networks import ROOT
 from lib.peer_runs import GRACE_S, NoEnvironment, Run, busy_cores, figures, judge, make_environment
 from lib.results import mean_interval
 from lib.script import run_script
-from lib.table import TRAINING, Table, add_out, grouped, made_by
+from lib.table import TRAINING, Table, add_out, grouped, made_by, table_lines
 from lib.training import json_lines, train
 
 # Script in peers/ -> name and version.
@@ -173,28 +173,28 @@ def mean_of(rows, name, form):
 
 
 def train_lines(rows):
-    lines = ["| system | workers | seeds | steps/s | trained steps/s | s to 0.80 | s to 0.75 | s to 0.72 | best | lag, mean (most) | MiB | start, s |",
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    shown = []
     for (system, workers), of_system in grouped(rows, "system", "workers").items():
         if failed := [row["failed"] for row in of_system if row["failed"]]:
-            lines.append(f"| {SYSTEMS[system]} | {workers} | {len(of_system)} | {failed[0]} |" + " |" * 8)
+            shown.append([SYSTEMS[system], workers, len(of_system), failed[0], *[None] * 8])
             continue
         lag = "not said" if of_system[0]["lag_mean"] is None else f"{mean_of(of_system, 'lag_mean', '{:.1f}')} ({max(row['lag_most'] for row in of_system):.0f})"
         cells = [mean_of(of_system, name, "{:,.0f}") for name in ("steps_per_s", "trained_per_s", *GOALS)]
-        lines.append(f"| {SYSTEMS[system]} | {workers} | {len(of_system)} | {' | '.join(cells)} | {mean_of(of_system, 'best', '{:.3f}')} | {lag} | "
-                     f"{mean_of(of_system, 'resident_mib', '{:,.0f}')} | {mean_of(of_system, 'start_s', '{:.1f}')} |")
-    return lines
+        shown.append([SYSTEMS[system], workers, len(of_system), *cells, mean_of(of_system, "best", "{:.3f}"), lag,
+                      mean_of(of_system, "resident_mib", "{:,.0f}"), mean_of(of_system, "start_s", "{:.1f}")])
+    return table_lines(["system", "workers", "seeds", "steps/s", "trained steps/s", *(f"s to {goal:.2f}" for goal in GOALS.values()), "best",
+                        "lag, mean (most)", "MiB", "start, s"], "lr", shown)
 
 
 def shape_lines(rows):
     numbers = sorted({row["workers"] for row in rows})
-    lines = ["| system | " + " | ".join(map(str, numbers)) + " |", "| --- |" + " ---: |" * len(numbers)]
+    shown = []
     for (system,), of_system in grouped(rows, "system").items():
         by_workers = {row["workers"]: row for row in of_system}
         cells = [f"{by_workers[number]['trained_per_s']:,.0f}" if number in by_workers and by_workers[number]["trained_per_s"] is not None else "-"
                  for number in numbers]
-        lines.append(f"| {SYSTEMS[system]} | {' | '.join(cells)} |")
-    return lines
+        shown.append([SYSTEMS[system], *cells])
+    return table_lines(["system", *numbers], "lr", shown)
 
 
 def behind_lines(rows):
@@ -241,17 +241,19 @@ def markdown(rows):
 
 
 def faults_markdown(rows):
-    lines = ["# What happens when a process is killed", "`kill -9`, with two workers. *left over*: processes 10 seconds after the run ended. *lost*: environment "
-             "steps between the last ones before the kill and those of the checkpoint from which `--resume` went on; a checkpoint is written every 5 "
-             "seconds, by Emplace every 50 updates. *same weights*: whether it went on with those that it had written; Emplace does not write those, "
-             "and its own tests compare them bit by bit.", "", "| system | killed | outcome | left over | steps before | lost | same weights |",
-             "| --- | --- | --- | ---: | ---: | ---: | --- |"]
+    shown = []
     for row in rows:
         lost = "-" if row["resumed_steps"] is None or row["steps"] is None else f"{max(0, row['steps'] - row['resumed_steps']):,}"
         same = {None: "-", True: "yes", False: "no"}[row["same_weights"]]
-        lines.append(f"| {SYSTEMS[row['system']]} | {row['killed']} | {row['outcome']} | {'-' if row['leftover'] is None else row['leftover']} | "
-                     f"{'-' if row['steps'] is None else format(row['steps'], ',')} | {lost} | {same} |")
-    return "\n".join([*lines, "", made_by(rows)]) + "\n"
+        shown.append([SYSTEMS[row["system"]], row["killed"], row["outcome"], "-" if row["leftover"] is None else row["leftover"],
+                      "-" if row["steps"] is None else format(row["steps"], ","), lost, same])
+    return "\n".join([
+        "# What happens when a process is killed", "`kill -9`, with two workers. *left over*: processes 10 seconds after the run ended. *lost*: environment "
+        "steps between the last ones before the kill and those of the checkpoint from which `--resume` went on; a checkpoint is written every 5 "
+        "seconds, by Emplace every 50 updates. *same weights*: whether it went on with those that it had written; Emplace does not write those, "
+        "and its own tests compare them bit by bit.", "",
+        *table_lines(["system", "killed", "outcome", "left over", "steps before", "lost", "same weights"], "lllrrrl", shown),
+        "", made_by(rows)]) + "\n"
 
 
 def measure_faults(arguments):

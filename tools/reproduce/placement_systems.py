@@ -20,7 +20,7 @@ import sys
 
 import forty_models
 from lib.script import run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
 # microbatches: of the graph that was placed; replicas: whether each has parameters of its own. makespan_us: empty where the system
 # refuses. fits: whether each device's peak fits.
@@ -251,19 +251,18 @@ def markdown(table):
         "the parameters or have replicas.", "",
         made_by(rows), f"With {', '.join(f'{name} {version}' for name, version in versions.items())}.", "", *behind(cases)]
     for (machine, memory), of_machine in grouped(rows, "machine", "memory").items():
-        lines += ["", f"## {machine}, {memory} memory", "| model | " + " | ".join(SYSTEMS) + " | `auto`, ms | seconds of the planner |",
-                  "| --- |" + " ---: |" * (len(SYSTEMS) + 2)]
-        ratios = {system: [] for system in SYSTEMS}
+        ratios, shown = {system: [] for system in SYSTEMS}, []
         for (model,), of_model in grouped(of_machine, "model").items():
             case = {row["system"]: row for row in of_model}
             auto = case.get(AUTO)
             for system in SYSTEMS:
                 if system in case and auto and math.isfinite(time_of(case[system]) / time_of(auto)):
                     ratios[system].append(time_of(case[system]) / time_of(auto))
-            lines.append(f"| {model} | " + " | ".join(cell(case.get(system), auto) for system in SYSTEMS) + f" | {cell(auto, None)} | "
-                         + (f"{case[PLANNER]['seconds']:.2f}" if PLANNER in case and case[PLANNER]["seconds"] else "-") + " |")
+            shown.append([model, *(cell(case.get(system), auto) for system in SYSTEMS), cell(auto, None),
+                          f"{case[PLANNER]['seconds']:.2f}" if PLANNER in case and case[PLANNER]["seconds"] else "-"])
         means = [f"{statistics.geometric_mean(of_system):.2f} ({len(of_system)})" if of_system else "-" for of_system in ratios.values()]
-        lines.append("| geometric mean of those that fit | " + " | ".join(means) + " | | |")
+        shown.append(["geometric mean of those that fit", *means, None, None])
+        lines += ["", f"## {machine}, {memory} memory", *table_lines(["model", *SYSTEMS, "`auto`, ms", "seconds of the planner"], "lr", shown)]
     return "\n".join(lines) + "\n"
 
 

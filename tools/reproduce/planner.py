@@ -15,7 +15,7 @@ import tempfile
 from lib.networks import ROOT, call
 from lib.results import resampled_interval
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 COLUMNS = {"seed": int, "instance": str, "ops": int, "devices": int, "way": str, "budget": int,
            "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
@@ -119,7 +119,11 @@ def markdown(rows):
     instances = instances_of(rows)
     best_not_learned = [(method, 0) for method in METHODS]
     sources = len({generator_of(row["instance"]) for row in rows})
-    lines = [
+    compared = ["ratio", "interval", "within 1%", "worst"]
+    ways = [[way, *Comparison(instances, (way, 0), best_not_learned).cells()] for way in [*METHODS, BY_HAND, LEARNED, BEST_OF_8]]
+    budgets = [[f"{budget:,}", *Comparison(instances, (AUTO_LEARNED, budget), (AUTO_BY_HAND, budget)).cells()]
+               for budget in sorted({row["budget"] for row in rows} - {0})]
+    return "\n".join([
         "# What the trained planner is worth",
         f"Makespans on {len(instances)} instances of {sources} generators that no training uses, as ratios, of which the geometric mean "
         "is shown with its 95% interval over resampled instances, the share of instances where it is at most 1.01, and the greatest. "
@@ -130,17 +134,13 @@ def markdown(rows):
         "## One pass, without a search",
         f"Against the best of {', '.join(METHODS)} on each instance.",
         "",
-        "| | ratio | interval | within 1% | worst |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    for way in [*METHODS, BY_HAND, LEARNED, BEST_OF_8]:
-        lines.append(f"| {way} | " + " | ".join(Comparison(instances, (way, 0), best_not_learned).cells()) + " |")
-    lines += ["", "## auto", "As the trained planner plans, against itself as set by hand, by the number of placements that it simulates.", "",
-              "| placements | ratio | interval | within 1% | worst |", "| ---: | ---: | ---: | ---: | ---: |"]
-    for budget in sorted({row["budget"] for row in rows} - {0}):
-        cells = Comparison(instances, (AUTO_LEARNED, budget), (AUTO_BY_HAND, budget)).cells()
-        lines.append(f"| {budget:,} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        *table_lines([None, *compared], "lr", ways),
+        "",
+        "## auto",
+        "As the trained planner plans, against itself as set by hand, by the number of placements that it simulates.",
+        "",
+        *table_lines(["placements", *compared], "r", budgets),
+    ]) + "\n"
 
 
 def main():

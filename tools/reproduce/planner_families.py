@@ -13,7 +13,7 @@ import pathlib
 from lib.networks import ROOT
 from lib.results import better, evaluate, mean_interval, time_of
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import Task, add_arguments, at_least_one, exactly, train_all
 
 CONFIG = ROOT / "configs/ptb_planner.yaml"
@@ -109,14 +109,15 @@ def markdown(rows):
     ]
     for (family, machine), of_family in grouped(rows, "family", "devices").items():
         trained = [row["training_s"] for row in of_family if row["way"] in LEARNED_WAYS]
-        lines += ["", f"## {family} on {machine}",
-                  f"Trained for {of_family[0]['updates']} generations, {min(trained):.0f} to {max(trained):.0f} s.", "",
-                  "| | placements | makespan / one device | seconds | does not fit |", "| --- | ---: | ---: | ---: | ---: |"]
+        shown = []
         for (way, budget), of_way in grouped(of_family, "way", "budget").items():
             seconds = sum(row["seconds"] for row in of_way) / len(of_way)
             misfits = sum(not row["feasible"] for row in of_way)
-            shown = f"**{interval_of(of_way).text()}**" if way in LEARNED_WAYS else interval_of(of_way).text()
-            lines.append(f"| {way} | {f'{budget:,}' if budget else ''} | {shown} | {seconds:.3f} | {misfits or ''} |")
+            ratio = f"**{interval_of(of_way).text()}**" if way in LEARNED_WAYS else interval_of(of_way).text()
+            shown.append([way, f"{budget:,}" if budget else "", ratio, f"{seconds:.3f}", misfits or ""])
+        lines += ["", f"## {family} on {machine}",
+                  f"Trained for {of_family[0]['updates']} generations, {min(trained):.0f} to {max(trained):.0f} s.", "",
+                  *table_lines([None, "placements", "makespan / one device", "seconds", "does not fit"], "lr", shown)]
     return "\n".join(lines) + "\n"
 
 

@@ -19,7 +19,7 @@ import time
 from lib.networks import ROOT, call
 from lib.results import method_in_time
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 # {name: arguments of `emplace generate`}, smallest first.
 GRAPHS = {
@@ -135,9 +135,7 @@ def table(rows):
     lines = []
     for (devices,), of_devices in grouped(rows, "devices").items():
         graphs = grouped(of_devices, "graph", "ops")
-        lines += ["", f"## {devices} K80s",
-                  "| method | " + " | ".join(f"{graph}: {ops:,} ops" for graph, ops in graphs) + " | geometric mean |",
-                  "| --- |" + " ---: |" * (len(graphs) + 1)]
+        shown = []
         bounds = [f"{best_of(pair) / max(row['lower_bound_us'] or 0 for row in pair):.3f}" for pair in graphs.values()]
         for method in dict.fromkeys(method_in_time(row) for row in of_devices):
             cells, ratios = [], []
@@ -149,8 +147,10 @@ def table(rows):
                 ratios.append(row["makespan_us"] / best_of(pair))
                 cells.append(f"{ratios[-1]:.3f} in {row['seconds']:.3g} s ({row['cpu_s']:.3g})")
             mean = f"{statistics.geometric_mean(ratios):.3f}" if len(ratios) == len(graphs) else "-"
-            lines.append(f"| `{method}` | " + " | ".join(cells) + f" | {mean} |")
-        lines.append("| best found over the lower bound | " + " | ".join(bounds) + " | |")
+            shown.append([f"`{method}`", *cells, mean])
+        shown.append(["best found over the lower bound", *bounds, None])
+        lines += ["", f"## {devices} K80s",
+                  *table_lines(["method", *(f"{graph}: {ops:,} ops" for graph, ops in graphs), "geometric mean"], "lr", shown)]
     return lines
 
 

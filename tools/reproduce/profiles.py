@@ -11,9 +11,9 @@ import pathlib
 import shutil
 
 from lib.networks import ROOT, cluster_file, graph_name
-from lib.results import EVALUATED, GOAL_HEADER, Results, evaluate, goal_lines, renamed
+from lib.results import EVALUATED, Results, evaluate, goal_table, goals_on_unseen, renamed
 from lib.script import BadInput, run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import Task, add_arguments, exactly, on_graphs, resolved, train_all
 
 COLUMNS = {"devices": int, "kind": str, **EVALUATED}  # The graph is the one that was left out.
@@ -76,15 +76,13 @@ def measure(graph, devices, cluster, runs, arguments):
     return [{"devices": devices, "kind": arguments.kind, **row} for row in rows]
 
 
-def row_text(graph, devices, rows):
-    """A line of the table: ratios to the best single device, each the mean over seeds with its interval."""
+def cells_of(graph, devices, rows):
+    """Of a row of the text's table: ratios to the best single device, each the mean over seeds with its interval."""
     results = Results(rows)
-    cells = [results.median_ratio(method).text() for method in (ZERO_SHOT, SAMPLED, *BASELINES)]
-    return "| " + " | ".join([graph, str(devices), *cells]) + " |"
+    return [graph, devices, *(results.median_ratio(method).text() for method in (ZERO_SHOT, SAMPLED, *BASELINES))]
 
 
 def markdown(rows):
-    methods = [ZERO_SHOT, SAMPLED, *BASELINES]
     lines = [
         "# Profiled graphs, each left out of training",
         made_by(rows),
@@ -93,14 +91,13 @@ def markdown(rows):
         "does not fit. The policy was trained on all other graphs and has never seen this one: one greedy pass, and the best "
         f"of that and {SAMPLES} sampled ones. Searching methods, random among them, simulate as many placements as --budget says.",
         "",
-        "| left out | devices | " + " | ".join(methods) + " |",
-        "| --- | ---: |" + " ---: |" * len(methods),
-        *(row_text(*cells, of_graph) for cells, of_graph in grouped(rows, "graph", "devices").items()),
+        *table_lines(["left out", "devices", ZERO_SHOT, SAMPLED, *BASELINES], "lr",
+                     [cells_of(*cells, of_graph) for cells, of_graph in grouped(rows, "graph", "devices").items()]),
         "",
     ]
     for (devices,), of_devices in grouped(rows, "devices").items():
-        lines += [f"On {devices} devices:", "", *GOAL_HEADER,
-                  *goal_lines(Results(of_devices), ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single"]), ""]
+        lines += [f"On {devices} devices:", "",
+                  *goal_table(goals_on_unseen(Results(of_devices), ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single"])), ""]
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ import statistics
 from lib.networks import evenly_spaced
 from lib.results import method_in_time
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
 
 STG, WFCOMMONS = "Standard Task Graph Set", "WfCommons"
 # given_s: the time that `auto` was given; empty for methods that do not search. published_us: the length of the best published schedule.
@@ -155,9 +155,7 @@ def with_longer_times(rows):
 def summary(pairs):
     """Lines of a table: of each method the ratio to what is known."""
     methods = list(dict.fromkeys(itertools.chain.from_iterable(pairs)))
-    lines = ["| instances | devices | pairs | over the | " + " | ".join(f"`{method}`" for method in methods) + " |",
-             "| --- | ---: | ---: | --- |" + " ---: |" * len(methods)]
-    groups = {}
+    groups, shown = {}, []
     for pair in pairs:
         row = next(iter(pair.values()))
         groups.setdefault((row["instances"], "lower bound" if row["optimum_us"] is None else "optimum", row["devices"]), []).append(pair)
@@ -167,8 +165,8 @@ def summary(pairs):
             rows = [pair[method] for pair in of_group if method in pair]
             ratios = [row["makespan_us"] / known_us(row) for row in rows]
             cells.append(f"{statistics.geometric_mean(ratios):.4f} ({sum(map(is_known, rows))}; {max(ratios):.3f})" if rows else "-")
-        lines.append(f"| {name} | {devices} | {len(of_group)} | {reference} | " + " | ".join(cells) + " |")
-    return lines
+        shown.append([name, devices, len(of_group), reference, *cells])
+    return table_lines(["instances", "devices", "pairs", "over the", *(f"`{method}`" for method in methods)], "lrrlr", shown)
 
 
 def behind(pairs):
@@ -190,12 +188,12 @@ def behind(pairs):
     if below:
         lines.append(f"On {below} pairs it is faster than the published optimum, so the simulation or the table is wrong there.")
     if missed:
-        lines += ["", "| furthest from what is known | tasks | devices | `auto`, s | over the optimum | over the lower bound |",
-                  "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for row in sorted(missed, key=lambda row: (row["optimum_us"] is None, -row["makespan_us"] / known_us(row)))[:WORST]:
-        over = f"{row['makespan_us'] / row['optimum_us']:.4f}" if row["optimum_us"] else "-"
-        lines.append(f"| {row['instance']} | {row['tasks']} | {row['devices']} | {row['given_s']:g} | {over} | "
-                     f"{row['makespan_us'] / row['lower_bound_us']:.4f} |")
+        worst = sorted(missed, key=lambda row: (row["optimum_us"] is None, -row["makespan_us"] / known_us(row)))[:WORST]
+        shown = [[row["instance"], row["tasks"], row["devices"], f"{row['given_s']:g}",
+                  f"{row['makespan_us'] / row['optimum_us']:.4f}" if row["optimum_us"] else "-",
+                  f"{row['makespan_us'] / row['lower_bound_us']:.4f}"] for row in worst]
+        lines += ["", *table_lines(["furthest from what is known", "tasks", "devices", "`auto`, s", "over the optimum", "over the lower bound"],
+                                   "lr", shown)]
     return lines
 
 

@@ -24,7 +24,7 @@ import tempfile
 
 from lib.networks import ROOT, call, graph_name
 from lib.script import run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
+from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
 # A line for each placement, with a number for each round: see check(). The facts: "load", load averages at the begin and at the end;
 # "scaling", see scaling(); "profiles", {graph: {"op_overhead_us", "links"} of its first profile}.
@@ -224,18 +224,23 @@ def summary(rows):
             "gain": min(time for row, time in zip(rows, measured, strict=True) if row["placement"].endswith("alone")) / min(measured)}
 
 
+def cells_of(row):
+    """Of a placement's row of the text's table. Times are in ms, medians of rounds."""
+    times = sorted(row["measured_us"])
+    return [row["placement"], f"{statistics.median(times) / 1e3:.2f}", f"{times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f}", row["undisturbed_steps"],
+            f"{statistics.median(row['predicted_us']) / 1e3:.2f}", f"{ratio_of(row):.3f}", f"{statistics.median(row['op_ratio']):.3f}"]
+
+
 def markdown(table):
     load = table.facts["load"]
+    gains = [[row["op"], f"{row['side']} x {row['side']}", f"{row['op_us']:.1f}", f"{statistics.median(row['gain']):.2f}",
+              f"{row['gain'][0]:.2f}", f"{row['gain'][-1]:.2f}"] for row in table.facts["scaling"]]
     lines = ["# The simulator against this computer", "",
              f"{made_by(table.rows)} On two cores of {table.rows[0]['call'].processor.partition(',')[0]}. Load averages of the computer, which the "
              f"measurement itself raises to 2 at most: {load[0]:.1f} at the begin, {load[1]:.1f} at the end.",
              "", "## What two cores gain on ops that have nothing in common",
              "Time of both chains on one core over that on two. 2 is the most; repetitions in turns.", "",
-             "| op | matrix | time of an op, us | gain: median | lowest | highest |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for row in table.facts["scaling"]:
-        gain = row["gain"]
-        lines.append(f"| {row['op']} | {row['side']} x {row['side']} | {row['op_us']:.1f} | {statistics.median(gain):.2f} | "
-                     f"{gain[0]:.2f} | {gain[-1]:.2f} |")
+             *table_lines(["op", "matrix", "time of an op, us", "gain: median", "lowest", "highest"], "lr", gains)]
     for (name,), rows in grouped(table.rows, "graph").items():
         check_of = summary(rows)
         lines += ["", f"## {name}",
@@ -244,13 +249,8 @@ def markdown(table):
                   f"times as fast as one core. Overhead of an op {table.facts['profiles'][name]['op_overhead_us']:.2f} us."
                   + (f" Two rounds of measurements have a rank correlation of {check_of['repeatability']:.3f} with each other."
                      if check_of["repeatability"] is not None else ""), "",
-                  "| placement | measured, ms | lowest and highest round | undisturbed steps | predicted, ms | measured / predicted | the same of the "
-                  "ops alone |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
-        for row in rows:
-            times = sorted(row["measured_us"])
-            lines.append(f"| {row['placement']} | {statistics.median(times) / 1e3:.2f} | {times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f} | "
-                         f"{row['undisturbed_steps']} | {statistics.median(row['predicted_us']) / 1e3:.2f} | {ratio_of(row):.3f} | "
-                         f"{statistics.median(row['op_ratio']):.3f} |")
+                  *table_lines(["placement", "measured, ms", "lowest and highest round", "undisturbed steps", "predicted, ms", "measured / predicted",
+                                "the same of the ops alone"], "lr", map(cells_of, rows))]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ import tempfile
 from lib.networks import ROOT, call
 from lib.sailor import FLOAT_BYTES, Checkout
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, made_by
+from lib.table import SEARCH, Table, add_out, made_by, table_lines
 
 # blocking: of the devices file. own_s and auto_s: a step of the slowest replica, without the sum of gradients, as the plan divides its
 # layers and as `auto` does; empty where there is one stage, or another share of blocking is of interest.
@@ -160,9 +160,28 @@ def error(row):
     return abs(row["simulated_s"] / row["measured_s"] - 1)
 
 
-def errors_text(rows):
-    errors = [error(row) for row in rows]
-    return f"{statistics.median(errors):.1%} | {max(errors):.1%}"
+def error_rows(rows):
+    """The cells of each row of the text's table of errors. OPT-350M has its pipelines on `mit` among its steps."""
+    groups = {"OPT-350M": ("OPT-350", "mit/"), "its pipelines on `mit`": ("mit/",), "GPT-Neo 2.7B": ("GPT-NEO",)}
+    shown = []
+    for title, words in groups.items():
+        for blocking in SHARES:
+            errors = [error(row) for row in rows if row["blocking"] == blocking and row["plan"] not in ODD and
+                      any(word in row["plan"] for word in words) and (words != ("mit/",) or row["stages"] > 1)]
+            if errors:
+                shown.append([f"{title}, {len(errors)}", blocking, f"{statistics.median(errors):.1%}", f"{max(errors):.1%}"])
+    return shown
+
+
+def step_rows(by_plan):
+    """The cells of each row of the text's table of all steps, in seconds. by_plan: {plan: {share of blocking: row}}"""
+    shown = []
+    for name, of_plan in by_plan.items():
+        row = next(iter(of_plan.values()))
+        shown.append([name, f"{row['stages']} x {row['replicas']}", row["microbatches"], f"{row['measured_s']:.3f}",
+                      f"{row['measured_reduction_s']:.3f}", f"{row['reduction_s']:.3f}",
+                      *(f"{of_plan[share]['simulated_s'] / row['measured_s']:.2f}" if share in of_plan else "-" for share in SHARES)])
+    return shown
 
 
 def markdown(rows):
@@ -175,34 +194,19 @@ def markdown(rows):
         "GH200, `mit` nodes of two or eight RTX 3090, RTX 2080 and Titan RTX, most of them on a network of 1 Gbit/s. A prediction is "
         "simulated from Sailor's times of layers, sizes and bandwidths alone, and the sum of gradients over replicas is counted as a ring. "
         "*Blocking* is the share of a transfer in which its GPUs do nothing else. It is the one number chosen on these steps; GPT-Neo's "
-        "had no part in the choice.", "", made_by(rows), "", "## Errors", "| steps | blocking | median error | worst |",
-        "| --- | ---: | ---: | ---: |"]
-    groups = {"OPT-350M": "OPT-350", "its pipelines on `mit`": "mit/", "GPT-Neo 2.7B": "GPT-NEO"}
-    for title, word in groups.items():
-        for blocking in SHARES:
-            chosen = [row for row in rows if row["blocking"] == blocking and row["plan"] not in ODD and
-                      (word in row["plan"] or (title == "OPT-350M" and "mit/" in row["plan"])) and
-                      (word != "mit/" or row["stages"] > 1)]
-            if chosen:
-                lines.append(f"| {title}, {len(chosen)} | {blocking} | {errors_text(chosen)} |")
+        "had no part in the choice.", "", made_by(rows), "", "## Errors",
+        *table_lines(["steps", "blocking", "median error", "worst"], "lr", error_rows(rows))]
     odd = [name for name in by_plan if name in ODD]
     if odd:
         lines += ["", "Not among them:"] + [f"- {name}: {ODD[name]}" for name in odd]
+    divided = [[row["plan"], f"{row['own_s']:.3f}", f"{row['auto_s']:.3f}", f"{row['own_s'] / row['auto_s']:.2f}", f"{row['bound_s']:.3f}"]
+               for row in rows if row["auto_s"] is not None]
     lines += ["", "## All steps", "Times in seconds, simulated / measured for each share of blocking.", "",
-              "| plan | stages x replicas | micro-batches | measured | sum of gradients, measured | predicted | " +
-              " | ".join(map(str, SHARES)) + " |", "| --- | --- | ---: | ---: | ---: | ---: |" + " ---: |" * len(SHARES)]
-    for name, of_plan in by_plan.items():
-        row = next(iter(of_plan.values()))
-        ratios = " | ".join(f"{of_plan[share]['simulated_s'] / row['measured_s']:.2f}" if share in of_plan else "-" for share in SHARES)
-        lines.append(f"| {name} | {row['stages']} x {row['replicas']} | {row['microbatches']} | {row['measured_s']:.3f} | "
-                     f"{row['measured_reduction_s']:.3f} | {row['reduction_s']:.3f} | {ratios} |")
-    lines += ["", "## Layers divided by `auto`", f"A step of the slowest replica, without the sum of gradients, with blocking {SEARCHED}: "
+              *table_lines(["plan", "stages x replicas", "micro-batches", "measured", "sum of gradients, measured", "predicted", *SHARES], "llr",
+                           step_rows(by_plan)),
+              "", "## Layers divided by `auto`", f"A step of the slowest replica, without the sum of gradients, with blocking {SEARCHED}: "
               "layers as the plan has them, and as `auto` divides them over the same nodes; and what no division can be below.", "",
-              "| plan | plan's layers, s | `auto`, s | gain | at least, s |", "| --- | ---: | ---: | ---: | ---: |"]
-    for row in rows:
-        if row["auto_s"] is not None:
-            lines.append(f"| {row['plan']} | {row['own_s']:.3f} | {row['auto_s']:.3f} | {row['own_s'] / row['auto_s']:.2f} | "
-                         f"{row['bound_s']:.3f} |")
+              *table_lines(["plan", "plan's layers, s", "`auto`, s", "gain", "at least, s"], "lr", divided)]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ import statistics
 from lib.networks import ROOT, call, cluster_file
 from lib.results import EVALUATED, evaluate, found_row, renamed, samples_to_near, time_of
 from lib.script import BadInput, run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import Task, add_arguments, at_least_one, exactly, on_graphs, train_all
 
 # samples_to_near: placements sampled until the best one was within 1% of the best of all, of trainings on one graph.
@@ -180,21 +180,21 @@ def cell(time, single):
     return "OOM" if not math.isfinite(time) else f"{time / 1e6:.3g}" + (f" ({time / single:.3f})" if math.isfinite(single) else "")
 
 
-def line_of(rows):
+def cells_of(rows):
     """Of one workload."""
     times = times_of(rows)
     best = min(times.values())
     cells = [cell(times[method], times["single"]) if method in times else "-" for method in COLUMNS_SHOWN]
     cells = [f"**{text}**" if times.get(method) == best else text for method, text in zip(COLUMNS_SHOWN, cells)]
-    return "| " + " | ".join([rows[0]["workload"], f"{rows[0]['ops']:,}", str(rows[0]["devices"]), *cells]) + " |"
+    return [rows[0]["workload"], f"{rows[0]['ops']:,}", rows[0]["devices"], *cells]
 
 
-def range_line(rows):
+def range_cells(rows):
     """The least and the greatest of the seeds."""
     by_seed = times_by_seed(rows)
     cells = [f"{cell(min(by_seed[method]), math.inf)} to {cell(max(by_seed[method]), math.inf)}" if method in by_seed else "-"
              for method in DRAWN]
-    return "| " + " | ".join([rows[0]["workload"], str(len(by_seed[ALONE])), *cells]) + " |"
+    return [rows[0]["workload"], len(by_seed[ALONE]), *cells]
 
 
 def faster(workloads, method, other):
@@ -231,23 +231,18 @@ def markdown(rows):
         "*fine-tuned* and *hierarchical* are the best placement that training came through, *zero-shot* is one pass of a policy "
         "that has not seen the graph. *annealing* and *auto* simulate as many placements as *SGDP alone*.",
         "",
-        "| workload | ops | devices | one device | " + " | ".join(COLUMNS_SHOWN[1:]) + " |",
-        "| --- |" + " ---: |" * (len(COLUMNS_SHOWN) + 2),
-        *map(line_of, workloads),
+        *table_lines(["workload", "ops", "devices", "one device", *COLUMNS_SHOWN[1:]], "lr", map(cells_of, workloads)),
         "",
         "The least and the greatest of the seeds, of workloads with several trainings alone, in seconds:",
         "",
-        "| workload | seeds | " + " | ".join(DRAWN) + " |",
-        "| --- | ---: |" + " ---: |" * len(DRAWN),
-        *(range_line(of_workload) for of_workload in workloads if len(times_by_seed(of_workload).get(ALONE, [])) > 1),
+        *table_lines(["workload", "seeds", *DRAWN], "lr",
+                     [range_cells(of_workload) for of_workload in workloads if len(times_by_seed(of_workload).get(ALONE, [])) > 1]),
         "",
         "How much faster than each of these methods, geometric mean over workloads where both fit:",
         "",
-        "| | " + " | ".join(against) + " |",
-        "| --- |" + " ---: |" * len(against),
-        *("| " + " | ".join([method, *(percent(faster(workloads, method, other)) for other in against)]) + " |"
-          for method in (ALONE, BATCH, TUNED, ZERO)),
-        f"| published: SGDP alone | {percent(PUBLISHED['expert'])} | {percent(PUBLISHED[HIERARCHICAL])} | - | - | - |",
+        *table_lines([None, *against], "lr", [
+            *([method, *(percent(faster(workloads, method, other)) for other in against)] for method in (ALONE, BATCH, TUNED, ZERO)),
+            ["published: SGDP alone", percent(PUBLISHED["expert"]), percent(PUBLISHED[HIERARCHICAL]), "-", "-", "-"]]),
         "",
         f"Until within 1% of its own best the hierarchical placer sampled {'-' if ratio is None else f'{ratio:.1f}'} times as many "
         f"placements as SGDP alone (geometric mean); published: {PUBLISHED['convergence']} times the search time.",

@@ -14,7 +14,7 @@ import statistics
 from lib.networks import ROOT, Network, cluster_file
 from lib.results import EVALUATED, evaluate, found_row, mean_interval, samples_to_near, time_of
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped, made_by
+from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import Task, add_arguments, exactly, overrides_of, settings_in, train_all
 
 # Of trainings: episodes, and samples_to_near, those until the best placement was within 1% of the best of all.
@@ -115,8 +115,8 @@ def count_text(count):
     return f"{count:,.0f}" if count < 1000 else f"{count / 1000:,.1f}K"
 
 
-def lines_of(network, gpus, rows):
-    """Two lines of the table: what is measured here, and what is published."""
+def cells_of_both(network, gpus, rows):
+    """Of two rows of the text's table: what is measured here, and what is published."""
     times = {method: [time_of(row) / 1e6 for row in rows if row["method"] == method] for method in COLUMNS_SHOWN}
     seconds = {method: statistics.median(values) if values else None for method, values in times.items()}
     cells = {method: seconds_text(seconds[method], seconds["single"]) for method in COLUMNS_SHOWN}
@@ -128,11 +128,10 @@ def lines_of(network, gpus, rows):
     published = PUBLISHED[network] | PUBLISHED[network][gpus]
     printed = [seconds_text(published.get(method), published["single"]) for method in COLUMNS_SHOWN]
     printed += [count_text(published[f"{kind}_samples"]) for kind in KINDS]
-    return ["| " + " | ".join([network, str(gpus), "here", *cells.values()]) + " |",
-            "| " + " | ".join(["", "", "published", *printed]) + " |"]
+    return [network, gpus, "here", *cells.values()], ["", "", "published", *printed]
 
 
-def goal_line(network, gpus, rows, kind):
+def goal_cells(network, gpus, rows, kind):
     """Whether training this kind found what is as fast as each other method: by the median over seeds. None: was not trained."""
     times = {}
     for row in rows:
@@ -142,14 +141,14 @@ def goal_line(network, gpus, rows, kind):
     own = statistics.median(times[kind])
     cells = ["-" if method not in times else "met" if math.isfinite(own) and own <= statistics.median(times[method]) else "missed"
              for method in [*BASELINES, *SEARCHES]]
-    return "| " + " | ".join([network, str(gpus), KINDS[kind], *cells]) + " |"
+    return [network, gpus, KINDS[kind], *cells]
 
 
 def markdown(rows):
-    learned = " | ".join(KINDS.values())
     by_row = grouped(rows, "network", "gpus")
-    goals = [line for cells, of_row in by_row.items() for kind in KINDS if (line := goal_line(*cells, of_row, kind)) is not None]
-    lines = [
+    shown = [cells for key, of_row in by_row.items() for cells in cells_of_both(*key, of_row)]
+    goals = [cells for key, of_row in by_row.items() for kind in KINDS if (cells := goal_cells(*key, of_row, kind)) is not None]
+    return "\n".join([
         "# Single networks, beside the published table",
         made_by(rows),
         "",
@@ -161,15 +160,13 @@ def markdown(rows):
         "Placeto (Addanki et al., NeurIPS 2019), measured on GPUs and graphs of its time; RNN is Mirhoseini et al., 2017, "
         "as given there.",
         "",
-        f"| network | GPUs | | CPU only | one GPU | expert | Scotch | annealing | auto | {learned} | Placeto samples | RNN samples |",
-        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for cells, of_row in by_row.items():
-        lines += lines_of(*cells, of_row)
-    lines += ["", "Goal: what training finds is not slower than", "",
-              "| network | GPUs | kind | one GPU | expert | Scotch | annealing | auto |",
-              "| --- | ---: | --- | --- | --- | --- | --- | --- |", *goals]
-    return "\n".join(lines) + "\n"
+        *table_lines(["network", "GPUs", None, "CPU only", "one GPU", "expert", "Scotch", "annealing", "auto", *KINDS.values(),
+                      *(f"{name} samples" for name in KINDS.values())], "lrlr", shown),
+        "",
+        "Goal: what training finds is not slower than",
+        "",
+        *table_lines(["network", "GPUs", "kind", "one GPU", "expert", "Scotch", "annealing", "auto"], "lrl", goals),
+    ]) + "\n"
 
 
 def main():

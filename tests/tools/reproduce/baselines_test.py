@@ -56,7 +56,7 @@ class Headroom(unittest.TestCase):
     def test_the_best_that_fits_of_all_seeds_counts(self):
         rows = [self.row("single", 120.0), self.row("annealing", 80.0), self.row("single", 120.0, seed=2), self.row("annealing", 60.0, seed=2),
                 self.row("annealing", 40.0, seed=3, feasible=False)]
-        self.assertEqual(headroom.table_row("net", 2, rows), ["net", "2", "1", "2.00", "2.00", "2.00", "0"])
+        self.assertEqual(headroom.table_row("net", 2, rows), ["net", 2, 1, "2.00", "2.00", "2.00", 0])
 
     def test_searches_on_a_graph_that_has_changed_are_made_again(self):
         run = {name: self.row("single", 1.0)[name] for name in headroom.KEY}

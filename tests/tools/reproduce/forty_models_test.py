@@ -33,12 +33,12 @@ class FortyModels(unittest.TestCase):
     def test_a_line_has_the_gains_by_gpus_and_then_by_micro_batches(self):
         model = {**dict.fromkeys(forty_models.COLUMNS), **MODEL}
         failed = {**dict.fromkeys(forty_models.COLUMNS), "model": "timm/hrnet_w18", "error": "why"}
-        lines = forty_models.table([model, failed]).splitlines()
+        lines = forty_models.table([model, failed])
         self.assertEqual(cells(lines[2]), ["timm/nfnet_f0", "1,000", "3,000", "1.2", "4.0", "1.50", "4.00", "7.00", "-", "5.00", "8.00", "3.00",
                                            "6.00", "9.00"])
         self.assertEqual(cells(lines[3])[:2], ["timm/hrnet_w18", "why"])
         self.assertEqual({len(cells(line)) for line in lines}, {14})
-        lines = forty_models.table([model, model | dict.fromkeys(GAINS, 2)]).splitlines()
+        lines = forty_models.table([model, model | dict.fromkeys(GAINS, 2)])
         # sqrt(1.5 * 2); of 4 GPUs with one micro-batch there is one gain alone.
         self.assertEqual([cells(lines[-1])[column] for column in (0, 5, 8, 13)], ["geometric mean", "1.73", "2.00", "4.24"])
 

@@ -21,8 +21,8 @@ class Profiles(unittest.TestCase):
 
     def test_a_line_is_the_mean_over_seeds(self):
         # 0.8 and 0.9: mean 0.85, -+ 12.706 * 0.05.
-        self.assertEqual(cells(profiles.row_text("a", 2, [one for one in self.rows() if one["graph"] == "a"]))[:6],
-                         ["a", "2", "0.850 (0.215..1.485)", "0.700 (0.700..0.700)", "1.000", "1.000"])
+        self.assertEqual(profiles.cells_of("a", 2, [one for one in self.rows() if one["graph"] == "a"])[:6],
+                         ["a", 2, "0.850 (0.215..1.485)", "0.700 (0.700..0.700)", "1.000", "1.000"])
 
     def test_goals_are_of_all_graphs_together(self):
         # Scotch: seed 1 wins on a alone, seed 2 on b alone. One device: seed 1 wins on a alone, seed 2 on both.

@@ -7,7 +7,7 @@ import types
 import unittest
 from unittest import mock
 
-from support import cells, row
+from support import row
 
 import sgdp_workloads
 from lib.script import BadInput
@@ -34,22 +34,22 @@ TIMES = {"single": 2, "expert": 1.5, "scotch": None, "annealing": 1, "auto": 0.8
 
 class SgdpWorkloads(unittest.TestCase):
     def test_a_row(self):
-        line = cells(sgdp_workloads.line_of(rows_of("gnmt4", TIMES)))
-        self.assertEqual(line, ["gnmt4", "1,234", "4", "2 (1.000)", "1.5 (0.750)", "OOM", "1 (0.500)", "**0.8 (0.400)**",
+        line = sgdp_workloads.cells_of(rows_of("gnmt4", TIMES))
+        self.assertEqual(line, ["gnmt4", "1,234", 4, "2 (1.000)", "1.5 (0.750)", "OOM", "1 (0.500)", "**0.8 (0.400)**",
                                 "1.8 (0.900)", "1.2 (0.600)", "1.3 (0.650)", "1.1 (0.550)", "1.25 (0.625)"])
 
     def test_without_one_device_there_is_no_ratio(self):
-        line = cells(sgdp_workloads.line_of(rows_of("gnmt4", {**TIMES, "single": None})))
+        line = sgdp_workloads.cells_of(rows_of("gnmt4", {**TIMES, "single": None}))
         self.assertEqual(line[3:5], ["OOM", "1.5"])
 
     def test_ranges_over_seeds(self):
         made = rows_of("gnmt4", TIMES, seeds=(1, 2))
         of_second = next(found for found in made if (found["method"], found["seed"]) == (BATCH, 2))
         of_second["makespan_us"] = 0.9e6
-        self.assertEqual(cells(sgdp_workloads.range_line(made)),
-                         ["gnmt4", "2", "1 to 1", "0.8 to 0.8", "1.8 to 1.8", "1.2 to 1.2", "0.9 to 1.3", "1.1 to 1.1", "1.25 to 1.25"])
+        self.assertEqual(sgdp_workloads.range_cells(made),
+                         ["gnmt4", 2, "1 to 1", "0.8 to 0.8", "1.8 to 1.8", "1.2 to 1.2", "0.9 to 1.3", "1.1 to 1.1", "1.25 to 1.25"])
         of_second["feasible"] = False
-        self.assertEqual(cells(sgdp_workloads.range_line(made))[6], "1.3 to OOM")
+        self.assertEqual(sgdp_workloads.range_cells(made)[6], "1.3 to OOM")
         self.assertEqual(sgdp_workloads.markdown(made).count("| gnmt4 |"), 2)
         self.assertEqual(sgdp_workloads.markdown(rows_of("gnmt4", TIMES)).count("| gnmt4 |"), 1)
 

@@ -5,7 +5,7 @@ import types
 import unittest
 import unittest.mock
 
-from support import CALL, cells, row
+from support import CALL, row
 
 import single_networks
 from lib.table import Table
@@ -21,28 +21,28 @@ class SingleNetworks(unittest.TestCase):
         return [{"network": "inception_v3", "gpus": 2, "samples_to_near": None, "episodes": None, **one} for one in rows]
 
     def test_measured_and_published(self):
-        here, published = single_networks.lines_of("inception_v3", 2, self.rows())
+        here, published = single_networks.cells_of_both("inception_v3", 2, self.rows())
         # Mean of 0.8, 0.9, 1.1: 0.93, -+ 4.303 * 0.1528 / sqrt(3) = 0.38.
-        self.assertEqual(cells(here), ["inception_v3", "2", "here", "9.00 (4.50)", "2.00 (1.00)", "1.00 (0.50)", "OOM",
+        self.assertEqual(here, ["inception_v3", 2, "here", "9.00 (4.50)", "2.00 (1.00)", "1.00 (0.50)", "OOM",
                                        "0.90 (0.45)", "0.70 (0.35)", "0.90 (0.45); best 0.80, mean 0.93 (0.55..1.31)", "-",
                                        "1.1K", "-"])
-        self.assertEqual(cells(published)[2:], ["published", "12.54 (8.04)", "1.56 (1.00)", "1.28 (0.82)", "1.54 (0.99)", "-",
+        self.assertEqual(published[2:], ["published", "12.54 (8.04)", "1.56 (1.00)", "1.28 (0.82)", "1.54 (0.99)", "-",
                                                 "-", "1.18 (0.76)", "1.17 (0.75)", "1.6K", "7.8K"])
 
     def test_no_ratio_to_what_does_not_fit(self):
-        here = cells(single_networks.lines_of("inception_v3", 2, self.rows(single_fits=False))[0])
+        here = single_networks.cells_of_both("inception_v3", 2, self.rows(single_fits=False))[0]
         self.assertEqual(here[3:6], ["9.00", "OOM", "1.00"])
 
     def test_goals(self):
         rows = self.rows()
-        self.assertEqual(cells(single_networks.goal_line("inception_v3", 2, rows, "placeto"))[2:],
+        self.assertEqual(single_networks.goal_cells("inception_v3", 2, rows, "placeto")[2:],
                          ["Placeto", "met", "met", "met", "met", "missed"])
         rows[2]["makespan_us"] = 0.85e6  # The expert's, below the median but not below the best.
-        self.assertEqual(cells(single_networks.goal_line("inception_v3", 2, rows, "placeto"))[2:],
+        self.assertEqual(single_networks.goal_cells("inception_v3", 2, rows, "placeto")[2:],
                          ["Placeto", "met", "missed", "met", "met", "missed"])
 
     def test_a_kind_that_was_not_trained_has_no_goal_and_an_empty_cell(self):
-        self.assertIsNone(single_networks.goal_line("inception_v3", 2, self.rows(), "rnn"))
+        self.assertIsNone(single_networks.goal_cells("inception_v3", 2, self.rows(), "rnn"))
         text = single_networks.markdown(self.rows())
         self.assertIn("By `made` (2026-11-21, commit c3d3653 or before) and `train` (", text)
         self.assertNotIn("| RNN | met", text)

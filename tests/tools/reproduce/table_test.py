@@ -108,6 +108,20 @@ class Refused(InAFolder):
         self.refused(",one line: # no call 7", "", ":7: 'why' is 'None', expected str")
 
 
+class Markdown(unittest.TestCase):
+    def test_rows_are_lines_between_bars(self):
+        self.assertEqual(table.table_lines(["way", "us", None], "lrl", [["a", 1.5, "met"], ["b", None, ""]]),
+                         ["| way | us | |", "| --- | ---: | --- |", "| a | 1.5 | met |", "| b | |  |"])
+
+    def test_further_columns_are_like_the_last_one(self):
+        self.assertEqual(table.table_lines(list("abcd"), "lr", [])[1], "| --- | ---: | ---: | ---: |")
+
+    def test_rows_are_whole(self):
+        for alignment, row in (("lrr", [1, 2]), ("lr", [1])):
+            with self.assertRaisesRegex(ValueError, "than the 2 columns"):
+                table.table_lines(["a", "b"], alignment, [row])
+
+
 class Stamp(unittest.TestCase):
     def test_a_command_names_no_place_and_nothing_that_changes_no_result(self):
         argv = ["/somewhere/profiles.py", "--fresh", "/data/net.graph.json=gpu", "--runs", "/tmp/runs", "--jobs=2", "--methods", "policy",

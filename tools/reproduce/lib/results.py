@@ -12,6 +12,7 @@ import typing
 
 from lib.networks import call
 from lib.script import BadInput
+from lib.table import table_lines
 
 # Student's t for 95%, two-sided, by degrees of freedom from 1 on; beyond, the normal distribution's is near enough.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -239,27 +240,29 @@ def samples_to_near(improvements):
 
 
 def verdict(text, interval, limit, at_most, form="{:.1%}"):
-    """A line of a table of goals; judged by the mean over seeds."""
-    relation = "at most" if at_most else "at least"
+    """A row of goal_table(); judged by the mean over seeds."""
+    wanted = f"{'at most' if at_most else 'at least'} {form.format(limit)}"
     if interval.count == 0:
-        return f"| {text} | not measured | {relation} {form.format(limit)} | |"
+        return [text, "not measured", wanted, None]
     met = interval.mean <= limit if at_most else interval.mean >= limit
-    return f"| {text} | {interval.text(form)} | {relation} {form.format(limit)} | {'met' if met else 'missed'} |"
+    return [text, interval.text(form), wanted, "met" if met else "missed"]
 
 
-def goal_lines(results, policy, sampled, heuristics, must_not_lose):
-    """Goals of a policy on graphs that it has not seen, as lines of a table: goal, measured, wanted, met or missed."""
-    lines = [verdict(f"not slower than {other}, share of graphs", results.share_not_beaten(policy, [other]), 0.9, False)
-             for other in must_not_lose]
+def goals_on_unseen(results, policy, sampled, heuristics, must_not_lose):
+    """Rows of goal_table() about a policy on graphs that it has not seen."""
+    rows = [verdict(f"not slower than {other}, share of graphs", results.share_not_beaten(policy, [other]), 0.9, False)
+            for other in must_not_lose]
     together = ", ".join(must_not_lose[:-1]) + " and " + must_not_lose[-1]
-    lines.append(verdict(f"not slower than {together} at once, share of graphs",
-                         results.share_not_beaten(policy, must_not_lose), 0.9, False))
-    lines.append(verdict("not slower than the best of all heuristics (" + ", ".join(heuristics) + "), share of graphs",
-                         results.share_not_beaten(policy, heuristics), 0.5, False))
+    rows.append(verdict(f"not slower than {together} at once, share of graphs",
+                        results.share_not_beaten(policy, must_not_lose), 0.9, False))
+    rows.append(verdict("not slower than the best of all heuristics (" + ", ".join(heuristics) + "), share of graphs",
+                        results.share_not_beaten(policy, heuristics), 0.5, False))
     slowest = results.slowest_seconds(sampled)
-    lines.append(verdict(f"{sampled}: seconds on the slowest graph",
-                         mean_interval([] if math.isnan(slowest) else [slowest]), 1, True, "{:.3g}"))
-    return lines
+    rows.append(verdict(f"{sampled}: seconds on the slowest graph",
+                        mean_interval([] if math.isnan(slowest) else [slowest]), 1, True, "{:.3g}"))
+    return rows
 
 
-GOAL_HEADER = ["| goal | measured | wanted | |", "| --- | ---: | ---: | --- |"]
+def goal_table(rows):
+    """Lines of a table: goal, measured, wanted, met or missed."""
+    return table_lines(["goal", "measured", "wanted", None], "lrrl", rows)

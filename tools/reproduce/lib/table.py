@@ -245,6 +245,16 @@ def grouped(rows, *names):
     return groups
 
 
+def table_lines(heads, alignment, rows):
+    """Lines of a Markdown table. heads: the name of each column. alignment: a letter for each column, "l" for left or "r" for right; the
+    last one is that of all further columns. rows: of each row the cells, texts or numbers. None is an empty cell."""
+    rules = [{"l": "---", "r": "---:"}[letter] for letter in alignment.ljust(len(heads), alignment[-1])]
+    whole = [heads, rules, *rows]
+    if any(len(cells) != len(heads) for cells in whole):
+        raise ValueError(f"a row has another number of cells than the {len(heads)} columns {heads}")
+    return ["|" + "".join(" |" if cell is None else f" {cell} |" for cell in cells) for cells in whole]
+
+
 def made_by(rows):
     """A line that names the commands that made these rows, each once, and says when and with which commits."""
     stamps = {}
