@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 
-from lib.networks import ROOT, call
+from lib.networks import ROOT, call, devices_text
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out, made_by, table_lines
 
@@ -75,10 +75,9 @@ def authors_load(program, checkout, workload, method, limit_s):
 
 def machine_text(workload):
     """The devices that the workload names. Its times are thousands of us here."""
-    bandwidth = BYTES_PER_UNIT[workload["folder"]] / US_PER_UNIT
-    lines = [f'  - {{name: "gpu:{index}", kind: gpu, memory_bytes: {workload["memory"]}}}' for index in range(workload["gpus"])]
-    lines += [f'  - {{name: "cpu:{index}", kind: cpu, memory_bytes: 1.0e15}}' for index in range(workload["cpus"])]
-    return "devices:\n" + "\n".join(lines) + f"\nop_overhead_us: 0\ntransfer: {{bandwidth_bytes_per_us: {bandwidth}, overhead_us: 0}}\n"
+    devices = [{"name": f"gpu:{index}", "kind": "gpu", "memory_bytes": workload["memory"]} for index in range(workload["gpus"])]
+    devices += [{"name": f"cpu:{index}", "kind": "cpu", "memory_bytes": 1e15} for index in range(workload["cpus"])]
+    return devices_text(devices, transfer={"bandwidth_bytes_per_us": BYTES_PER_UNIT[workload["folder"]] / US_PER_UNIT, "overhead_us": 0})
 
 
 def our_rows(name, checkout, emplace, seconds, folder):

@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, field
 
 from lib.llm_models import CONFIGS
+from lib.networks import devices_text
 from lib.script import run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
@@ -161,14 +162,6 @@ SITUATIONS = (
 )
 
 
-def devices_text(situation):
-    """The devices file."""
-    bandwidth, latency = situation.link
-    return "devices:\n" + "".join(f'  - {{name: "{name}", kind: {kind}, memory_bytes: {round(memory)}}}\n' for name, kind, memory in
-                                  situation.devices) + \
-        f"op_overhead_us: 0\ntransfer: {{bandwidth_bytes_per_us: {bandwidth}, latency_us: {latency}, overhead_us: 5}}\n"
-
-
 def load(situation, folder):
     """(graph, machine), from files as a user writes them."""
     import emplace
@@ -176,7 +169,10 @@ def load(situation, folder):
     config.parent.mkdir()
     config.write_text(json.dumps(CONFIGS[situation.model]))
     devices = folder / "devices.yaml"
-    devices.write_text(devices_text(situation))
+    bytes_per_us, latency_us = situation.link
+    devices.write_text(devices_text(
+        [{"name": name, "kind": kind, "memory_bytes": round(memory)} for name, kind, memory in situation.devices],
+        transfer={"bandwidth_bytes_per_us": bytes_per_us, "latency_us": latency_us, "overhead_us": 5}))
     kinds = ",".join(dict.fromkeys(kind for _, kind, _ in situation.devices))
     if situation.kinds:
         kinds = folder / "kinds"

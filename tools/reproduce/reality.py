@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import tempfile
 
-from lib.networks import ROOT, call, graph_name
+from lib.networks import ROOT, call, devices_text, graph_name
 from lib.script import run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
@@ -55,9 +55,8 @@ def parse_arguments():
 
 def machine(cores, bytes_per_us=8000, latency_us=0, op_overhead_us=1):
     """Text of a devices file with a device of one core each, and a link."""
-    devices = "".join(f'  - {{name: "cpu:{index}", kind: cpu, memory_bytes: 1.0e12, cores: [{core}]}}\n' for index, core in enumerate(cores))
-    return (f"devices:\n{devices}op_overhead_us: {op_overhead_us}\ntransfer: {{bandwidth_bytes_per_us: {bytes_per_us}, "
-            f"latency_us: {latency_us}, overhead_us: 0}}\n")
+    devices = [{"name": f"cpu:{index}", "kind": "cpu", "memory_bytes": 1e12, "cores": [core]} for index, core in enumerate(cores)]
+    return devices_text(devices, op_overhead_us, transfer={"bandwidth_bytes_per_us": bytes_per_us, "latency_us": latency_us, "overhead_us": 0})
 
 
 def chains(aten, args, side, ops):

@@ -14,7 +14,7 @@ import pathlib
 import statistics
 import tempfile
 
-from lib.networks import ROOT, call
+from lib.networks import ROOT, call, devices_text, linked_pairs
 from lib.sailor import FLOAT_BYTES, Checkout
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out, made_by, table_lines
@@ -79,12 +79,9 @@ def pipeline_graph(checkout, plan, parts, kinds):
 
 def machine_text(checkout, nodes, blocking):
     """The devices file of one replica: a link between each pair of nodes, of the bandwidth that Sailor measured."""
-    names = [f"stage{index}" for index in range(len(nodes))]
-    lines = ["devices:"] + [f'  - {{name: {name}, kind: "{kind(node)}", memory_bytes: {MEMORY}}}' for name, node in zip(names, nodes)]
-    lines += ["op_overhead_us: 0", "topology:", "  overhead_us: 0"] + ([f"  blocking: {blocking}"] if blocking else [])
-    links = [f'    - {{name: "{names[a]} {names[b]}", between: [{names[a]}, {names[b]}], latency_us: 0, bandwidth_bytes_per_us: '
-             f"{checkout.bandwidth(nodes[a], nodes[b]) / 1e6}}}" for a in range(len(nodes)) for b in range(a + 1, len(nodes))]
-    return "\n".join(lines + (["  links:"] + links if links else ["  links: []"])) + "\n"
+    devices = [{"name": f"stage{index}", "kind": kind(node), "memory_bytes": MEMORY} for index, node in enumerate(nodes)]
+    links = linked_pairs([device["name"] for device in devices], lambda a, b: (checkout.bandwidth(nodes[a], nodes[b]) / 1e6, 0))
+    return devices_text(devices, topology=links | {"blocking": blocking})
 
 
 def placement_text(stage_of_part, stages, microbatches):

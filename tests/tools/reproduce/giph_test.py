@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What tools/reproduce/giph.py scores and hands to Emplace, on a case made by hand, and what it says of rows; without GiPH's code."""
+import json
 import math
 import random
 import unittest
@@ -42,20 +43,21 @@ class Giph(unittest.TestCase):
         self.assertEqual([op["cost_us"] for op in ops], [{"d0": 10, "d1": 20}, {"d1": 6}, {"d0": 8, "d1": 4}])
         self.assertEqual([op["inputs"] for op in ops], [[], ["n0:0"], ["n0:1"]])
         self.assertEqual(ops[0]["outputs"], [{"bytes": 2 * giph.BYTES}, {"bytes": 4 * giph.BYTES}])
-        text = giph.emplace_machine(CASE)
-        self.assertIn('{name: "gpu:1", kind: d1, memory_bytes: 1.0e18}', text)
-        self.assertIn(f'between: ["gpu:0", "gpu:1"], bandwidth_bytes_per_us: {2.0 * giph.BYTES}, latency_us: 3}}', text)
+        machine = json.loads(giph.emplace_machine(CASE))
+        self.assertEqual(machine["devices"][1], {"name": "gpu:1", "kind": "d1", "memory_bytes": 1e18})
+        self.assertEqual(machine["topology"]["links"], [{"name": "gpu:0 gpu:1", "between": ["gpu:0", "gpu:1"],
+                                                         "bandwidth_bytes_per_us": 2 * giph.BYTES, "latency_us": 3}])
 
     def test_a_device_that_may_run_nothing_is_left_out(self):
         case = {"run": [[None, 5, 6], [None, 5, None]], "edges": [], "delay": [[0, 1, 2], [1, 0, 4], [2, 4, 0]], "rate": [[0.5] * 3] * 3}
         self.assertEqual(giph.useful_devices(case), [1, 2])
-        text = giph.emplace_machine(case)
-        self.assertEqual(text.count("kind: "), 2)
-        self.assertIn(f'between: ["gpu:0", "gpu:1"], bandwidth_bytes_per_us: {2.0 * giph.BYTES}, latency_us: 4}}', text)
+        machine = json.loads(giph.emplace_machine(case))
+        self.assertEqual(len(machine["devices"]), 2)
+        self.assertEqual([(link["between"], link["latency_us"]) for link in machine["topology"]["links"]], [(["gpu:0", "gpu:1"], 4)])
 
     def test_a_machine_has_a_link_for_each_pair(self):
-        text = free_links.machine_text(["a", "a", "b"], lambda a, b: (10 * a + b, 0))
-        self.assertEqual([line.split("us: ")[1].split(",")[0] for line in text.splitlines() if "between" in line], ["1", "2", "12"])
+        machine = json.loads(free_links.machine_text(["a", "a", "b"], lambda a, b: (10 * a + b, 0)))
+        self.assertEqual([link["bandwidth_bytes_per_us"] for link in machine["topology"]["links"]], [1, 2, 12])
 
     def test_the_text_says_first_who_is_faster_than_auto(self):
         rows = [row("HEFT", 90.0), row("heft", 110.0), row("auto", 100.0),

@@ -4,7 +4,7 @@ import heapq
 import itertools
 import json
 
-from lib.networks import call
+from lib.networks import call, devices_text, linked_pairs
 
 
 def last_end(readers, devices, run_time, send_time):
@@ -74,13 +74,8 @@ def longest_ways(readers, run_time, send_time):
 def machine_text(kinds, link):
     """A devices file in which each pair of devices has a link. kinds: one for each device. link(a, b): bytes per microsecond, and the
     latency in microseconds."""
-    devices = [f'  - {{name: "gpu:{index}", kind: {kind}, memory_bytes: 1.0e18}}' for index, kind in enumerate(kinds)]
-    links = []
-    for a, b in itertools.combinations(range(len(kinds)), 2):
-        bandwidth, latency_us = link(a, b)
-        links.append(f'    - {{name: "{a}-{b}", between: ["gpu:{a}", "gpu:{b}"], bandwidth_bytes_per_us: {bandwidth}, '
-                     f"latency_us: {latency_us}}}")
-    return "\n".join(["devices:", *devices, "op_overhead_us: 0", "topology:", "  overhead_us: 0", "  nodes: []", "  links:", *links]) + "\n"
+    devices = [{"name": f"gpu:{index}", "kind": kind, "memory_bytes": 1e18} for index, kind in enumerate(kinds)]
+    return devices_text(devices, topology=linked_pairs([device["name"] for device in devices], link))
 
 
 class Emplace:

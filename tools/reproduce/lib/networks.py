@@ -1,4 +1,6 @@
 """What the scripts of this folder share: networks given by name or path, machines, and calls of `emplace`."""
+import itertools
+import json
 import os
 import pathlib
 import re
@@ -76,6 +78,24 @@ def cluster_file(folder, kind, devices, bytes_per_us=None):
     changed = folder / f"{kind}x{devices}_{bytes_per_us}.yaml"
     changed.write_text(text)
     return changed
+
+
+def devices_text(devices, op_overhead_us=0, **connection):
+    """A devices file, as JSON, which is YAML. devices: of each one a dictionary with "name", "kind", "memory_bytes" and perhaps "cores".
+    op_overhead_us: microseconds to start an op. connection: transfer={...} or topology={...}, with the keys that
+    configs/README.md shows."""
+    return json.dumps({"devices": devices, "op_overhead_us": op_overhead_us, **connection}, indent=1) + "\n"
+
+
+def linked_pairs(names, link):
+    """A topology with a link between each pair of the devices that have these names. link(a, b): bytes per microsecond, and the latency
+    in microseconds, between the devices at these places among the names."""
+    links = []
+    for a, b in itertools.combinations(range(len(names)), 2):
+        bytes_per_us, latency_us = link(a, b)
+        links.append({"name": f"{names[a]} {names[b]}", "between": [names[a], names[b]], "bandwidth_bytes_per_us": bytes_per_us,
+                      "latency_us": latency_us})
+    return {"overhead_us": 0, "nodes": [], "links": links}
 
 
 def write_aside_and_rename(path, text):
