@@ -11,11 +11,9 @@ the loss and all gradients, or the outputs, of emplace.torch.apply equal the pla
 """
 import argparse
 import json
-import subprocess
-import sys
 
 from lib.capture_models import NAMES, make, refuse_unknown
-from lib.script import run_script
+from lib.script import run_apart, run_script
 from lib.table import Table, add_out
 
 WAYS = ("inference", "training", "training, 4 micro-batches")
@@ -78,14 +76,8 @@ def measure(name):
 
 def rows_of(name, timeout):
     """The rows of a model by a process of its own."""
-    try:
-        done = subprocess.run([sys.executable, __file__, "--row", name], capture_output=True, text=True, timeout=timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return [{"model": name, "way": way, "reason": f"not done after {timeout:.0f} s"} for way in WAYS]
-    if done.returncode == 0:
-        return json.loads(done.stdout.splitlines()[-1])
-    said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    return [{"model": name, "way": way, "reason": said} for way in WAYS]
+    lines, failed = run_apart(["--row", name], timeout)
+    return [{"model": name, "way": way, "reason": failed} for way in WAYS] if failed else json.loads(lines[-1])
 
 
 def summary(rows):

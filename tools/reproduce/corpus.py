@@ -10,11 +10,10 @@ captured is a line here and in FOLDER/skipped.txt, and is not tried again while 
 """
 import argparse
 import pathlib
-import subprocess
 import sys
 
 from lib.corpus_models import make, models
-from lib.script import run_script
+from lib.script import run_apart, run_script
 
 
 def ways(index):
@@ -49,15 +48,10 @@ def capture_all(library, model, wanted):
 
 def run_model(wanted, library, model, timeout):
     """The lines of a model by a process of its own."""
-    command = [sys.executable, __file__, "--model", library, model, *(f"{parts}:{path}" for path, parts in wanted)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-        lines, reason = done.stdout.splitlines(), (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    except subprocess.TimeoutExpired as error:
-        lines, reason = (error.stdout or b"").decode().splitlines(), f"not done after {timeout:.0f} s"
+    lines, failed = run_apart(["--model", library, model, *(f"{parts}:{path}" for path, parts in wanted)], timeout)
     told = [line for line in lines if any(line.startswith(f"{path.name}: ") for path, _ in wanted)]
     missing = [path.name for path, _ in wanted if not any(line.startswith(f"{path.name}: ") for line in told)]
-    return told + [f"{name}: skipped: {reason}" for name in missing]
+    return told + [f"{name}: skipped: {failed}" for name in missing]
 
 
 def main():

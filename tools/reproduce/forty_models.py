@@ -11,11 +11,9 @@ table with a line for each model, and beside it a .md that shows it.
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import time
 
-from lib.script import run_script
+from lib.script import run_apart, run_script
 from lib.table import SEARCH, Table, add_out, made_by, table_lines
 
 DEVICES = (2, 4, 8)
@@ -188,13 +186,8 @@ def main():
             if known["seconds"] != options.seconds:
                 parser.error(f"{options.out} has {name} with --seconds {known['seconds']:g}, expected the same, --fresh or another --out")
             continue
-        try:
-            done = subprocess.run([sys.executable, __file__, "--row", name, "--seconds", str(options.seconds)], capture_output=True,
-                                  text=True, timeout=options.timeout, check=False)
-            said = (done.stderr.strip().splitlines() or ["no output"])[-1]
-            row = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"model": name, "error": said}
-        except subprocess.TimeoutExpired:
-            row = {"model": name, "error": f"not done after {options.timeout:.0f} s"}
+        lines, failed = run_apart(["--row", name, "--seconds", str(options.seconds)], options.timeout)
+        row = {"model": name, "error": failed} if failed else json.loads(lines[-1])
         results.remove(model=name)
         results.add([row])
         results.rows.sort(key=lambda row: NAMES.index(row["model"]))

@@ -15,11 +15,10 @@ import json
 import math
 import re
 import statistics
-import subprocess
 import sys
 
 import forty_models
-from lib.script import run_script
+from lib.script import run_apart, run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
 # microbatches: of the graph that was placed; replicas: whether each has parameters of its own. makespan_us: empty where the system
@@ -287,11 +286,10 @@ def main():
     for name in options.models or MODELS:
         if name in done:
             continue
-        made = subprocess.run([sys.executable, __file__, "--row", name, "--seconds", str(options.seconds)], capture_output=True, text=True,
-                              timeout=options.timeout, check=False)
-        if made.returncode != 0:
-            sys.exit(f"placement_systems.py: {name}: {(made.stderr.strip().splitlines() or ['no output'])[-1]}")
-        results.add([json.loads(line) for line in made.stdout.splitlines() if line.startswith("{")])
+        lines, failed = run_apart(["--row", name, "--seconds", str(options.seconds)], options.timeout)
+        if failed:
+            sys.exit(f"placement_systems.py: {name}: {failed}")
+        results.add([json.loads(line) for line in lines if line.startswith("{")])
         results.save()
         print(name, flush=True)
     results.save(markdown(results))

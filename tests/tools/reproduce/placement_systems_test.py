@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """What tools/reproduce/placement_systems.py places where, and what it says of rows made by hand, without any of the systems."""
 import array
+import pathlib
+import sys
+import tempfile
 import types
 import unittest
+from unittest import mock
 
 from support import CALL, cells
 
@@ -39,6 +43,13 @@ class PlacementSystems(unittest.TestCase):
         self.assertEqual(cells(model)[1:], ["(1.50)", "leaves modules to the disk", "1.30", "-", "-", "1.10", "1.00", "0.1", "0.50"])
         means = next(line for line in lines if line.startswith("| geometric mean"))
         self.assertEqual(cells(means)[1:8], ["-", "-", "1.30 (1)", "-", "-", "1.10 (1)", "1.00 (1)"])
+
+    def test_a_model_that_takes_too_long_is_named(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch("importlib.metadata.version", return_value="1.0"), \
+                mock.patch.object(sys, "argv", ["placement_systems.py", "timm/mixer_b16_224", "--out", str(pathlib.Path(folder) / "x.csv")]), \
+                mock.patch.object(placement_systems, "run_apart", return_value=([], "not done after 900 s")):
+            with self.assertRaisesRegex(SystemExit, "^placement_systems.py: timm/mixer_b16_224: not done after 900 s$"):
+                placement_systems.main()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""How the scripts of this folder begin and end."""
+"""How the scripts of this folder begin and end, and how they run a part of their work in a process of its own."""
 import pathlib
 import signal
+import subprocess
 import sys
 
 
@@ -24,3 +25,19 @@ def run_script(main, goes_on=True):
     except KeyboardInterrupt:
         fresh = ", without --fresh," if "--fresh" in sys.argv else ""
         sys.exit(f"{name}: stopped; " + (f"the same command{fresh} goes on from here" if goes_on else "nothing is kept"))
+
+
+def last_line(text, otherwise):
+    """The last line of what a program said, in which it says what was wrong; `otherwise`, where it said nothing."""
+    return (text.strip().splitlines() or [otherwise])[-1]
+
+
+def run_apart(words, timeout_s):
+    """Runs this script with other words in a process of its own, so that neither its memory nor its crash stays: (the lines that it has
+    printed, why it has failed). It has failed if it ended with an error or took longer than this many seconds; None: it has not."""
+    try:
+        done = subprocess.run([sys.executable, sys.argv[0], *words], capture_output=True, text=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode().splitlines(), f"not done after {timeout_s:.0f} s"
+    failed = last_line(done.stderr, f"exit code {done.returncode}") if done.returncode != 0 else None
+    return done.stdout.splitlines(), failed
