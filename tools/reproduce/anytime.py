@@ -16,10 +16,10 @@ import math
 import pathlib
 import tempfile
 
-from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.networks import ROOT, Network, add_emplace, call, cluster_file, graph_name
 from lib.results import resampled_interval
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # given_s: the time that the method was given, of which it took `seconds`.
 COLUMNS = {"graph": str, "machine": str, "given_s": float, "seed": int, "method": str, "makespan_us": float, "feasible": bool,
@@ -49,8 +49,8 @@ def parse_arguments():
     parser.add_argument("--graphs", type=int, default=4, help="graphs of each network, evenly spaced (4)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="random seeds of the searches; each pair is run with all (1)")
     add_out(parser, "anytime")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="discard the results in the table")
+    add_emplace(parser)
+    add_fresh(parser)
     parser.add_argument("--again", nargs="+", default=[], metavar="METHOD", help="methods whose results in the table to discard")
     arguments = parser.parse_args()
     for name, numbers in (("--seconds", arguments.seconds), ("--graphs", [arguments.graphs]), ("--links", arguments.links)):

@@ -7,12 +7,11 @@ beside it a .md that shows it. A run that was stopped goes on where it was.
 """
 import argparse
 import json
-import pathlib
 
-from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.networks import ROOT, Network, add_emplace, call, cluster_file, graph_name
 from lib.results import EVALUATED, Results, rows_of
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 COLUMNS = {"network": str, "devices": int, "gb_per_s": float, "budget": int, **EVALUATED}
 METHODS = ["single", "expert", "scotch", "heft", "m-topo", "m-etf", "m-sct", "random", "local-search", "annealing"]
@@ -31,8 +30,8 @@ def parse_arguments():
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the methods that draw (1 2 3)")
     parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to run; the table has those of earlier calls too")
     add_out(parser, "baselines")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
+    add_emplace(parser)
+    add_fresh(parser, others_stay=True)
     return parser.parse_args()
 
 

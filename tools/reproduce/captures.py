@@ -14,7 +14,7 @@ import json
 
 from lib.capture_models import NAMES, make, refuse_unknown
 from lib.script import run_apart, run_script
-from lib.table import Table, add_out
+from lib.table import Table, add_fresh, add_out
 
 WAYS = ("inference", "training", "training, 4 micro-batches")
 COLUMNS = {"model": str, "way": str, "ops": int, "equal": bool, "reason": str}
@@ -99,7 +99,7 @@ def main():
     parser.add_argument("models", nargs="*", help="LIBRARY/NAME of some of the models (default: all)")
     parser.add_argument("--timeout", type=float, default=180, help="most seconds for one model (default: 180)")
     add_out(parser, "captures", shown=False)
-    parser.add_argument("--fresh", action="store_true", help="try again what has been tried")
+    add_fresh(parser, others_stay=True)
     parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
     options = parser.parse_args()
     if options.row:

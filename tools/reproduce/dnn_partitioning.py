@@ -16,9 +16,9 @@ import subprocess
 import tempfile
 import time
 
-from lib.networks import ROOT, call, devices_text
+from lib.networks import add_emplace, call, devices_text
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
 COLUMNS = {"workload": str, "ops": int, "method": str, "load": float, "seconds": float, "why_not": str, "bound": float}
 DEPENDS = (*SEARCH, "python/emplace/formats.py")
@@ -135,8 +135,8 @@ def main():
                         help="a checkout of github.com/msr-fiddle/dnn-partitioning")
     parser.add_argument("--seconds", type=float, default=10, help="time of `auto` for each workload (default: 10)")
     parser.add_argument("--limit", type=float, default=60, help="seconds after which the authors' code is given up (default: 60)")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the program (default: that of build/bin)")
-    parser.add_argument("--fresh", action="store_true", help="measure all workloads again")
+    add_emplace(parser)
+    add_fresh(parser)
     add_out(parser, "dnn_partitioning")
     options = parser.parse_args()
     checkout = options.checkout.resolve()

@@ -22,9 +22,9 @@ import tempfile
 import typing
 
 from lib.free_links import Emplace, last_end, longest_ways, machine_text
-from lib.networks import ROOT
+from lib.networks import add_emplace
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # In the authors' unit: theirs, the least cost by their model of as many placements as the row says; ours, the time of that placement by
 # Emplace's simulator; one_device, the work of all nodes; bound, what no placement is below by either model.
@@ -181,8 +181,8 @@ def main():
     parser.add_argument("--learned", type=pathlib.Path, nargs="+", default=[], metavar="FOLDER", help="logs of the authors' training")
     parser.add_argument("--seconds", type=float, default=1, help="time of `auto` for each graph (default: 1)")
     parser.add_argument("--runs", type=int, default=50, help="placements of the critical path, of which the best counts (default: 50)")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the program (default: that of build/bin)")
-    parser.add_argument("--fresh", action="store_true", help="measure all graphs again")
+    add_emplace(parser)
+    add_fresh(parser)
     add_out(parser, "doppler")
     options = parser.parse_args()
     files = [path for path in sorted((options.checkout / "compute_graph").glob("*.txt")) if not path.stem.startswith("gdp_")]

@@ -14,7 +14,7 @@ import statistics
 import time
 
 from lib.script import run_apart, run_script
-from lib.table import SEARCH, Table, add_out, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
 DEVICES = (2, 4, 8)
 MICROBATCHES = (1, 4, 8)
@@ -170,7 +170,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1, help="time for each placement (default: 1)")
     parser.add_argument("--timeout", type=float, default=300, help="most seconds for one model (default: 300)")
     add_out(parser, "forty_models")
-    parser.add_argument("--fresh", action="store_true", help="measure again what has been measured")
+    add_fresh(parser, others_stay=True)
     parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
     options = parser.parse_args()
     if options.row:

@@ -19,9 +19,9 @@ import subprocess
 import tempfile
 
 from lib.free_links import Emplace, last_end, longest_ways, machine_text
-from lib.networks import ROOT
+from lib.networks import add_emplace
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # In the authors' unit: makespan, the least by their model of as many placements as the row says, and mean, that of all of them; bound,
 # the longest way where each node has its fastest device.
@@ -142,8 +142,8 @@ def main():
     parser.add_argument("--policy", type=pathlib.Path, metavar="FOLDER", help="what a training has written")
     parser.add_argument("--count", type=int, default=50, help="number of test cases (default: 50)")
     parser.add_argument("--budget", type=int, default=20000, help="placements that `auto` may simulate for each case (default: 20000)")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the program (default: that of build/bin)")
-    parser.add_argument("--fresh", action="store_true", help="measure all cases again")
+    add_emplace(parser)
+    add_fresh(parser)
     add_out(parser, "giph")
     options = parser.parse_args()
     table = Table(options.out, COLUMNS, DEPENDS, options.fresh)

@@ -12,9 +12,9 @@ import pathlib
 import statistics
 import tempfile
 
-from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.networks import Network, add_emplace, call, cluster_file, graph_name
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 from lib.training import sha256
 
 # What a search is of. The hash, the first 16 digits of that of the file, makes a graph that has changed since a new one.
@@ -33,8 +33,8 @@ def parse_arguments():
     parser.add_argument("--budget", type=int, default=20000, help="placements that one search may simulate (20000)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the search (1 2 3)")
     add_out(parser, "headroom")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="discard the searches in the table")
+    add_emplace(parser)
+    add_fresh(parser)
     arguments = parser.parse_args()
     for name, numbers in (("--devices", arguments.devices), ("--seeds", arguments.seeds),
                           ("--graphs", [arguments.graphs]), ("--budget", [arguments.budget])):

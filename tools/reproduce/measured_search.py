@@ -19,10 +19,10 @@ import pathlib
 import statistics
 import tempfile
 
-from lib.networks import ROOT, call, graph_name
+from lib.networks import ROOT, add_programs, call, graph_name
 from lib.results import mean_interval
 from lib.script import run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Numbers, Table, add_fresh, add_out, grouped, made_by, table_lines
 from lib.training import at_least_one
 from reality import machine, profile, timed_step
 
@@ -58,8 +58,8 @@ def parse_arguments():
     parser.add_argument("--steps", type=at_least_one, default=20, help="timed steps of a measurement, and in a turn (20)")
     parser.add_argument("--link", type=float, nargs=2, metavar=("BYTES_PER_US", "LATENCY_US"),
                         help="the link between the cores, in place of the one that is profiled in each round")
-    parser.add_argument("--fresh", action="store_true", help="measure again what is in the table")
-    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder with the programs (build/bin)")
+    add_fresh(parser)
+    add_programs(parser)
     add_out(parser, "measured_search")
     return parser.parse_args()
 

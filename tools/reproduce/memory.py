@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from lib.capture_models import NAMES, make, refuse_unknown
-from lib.networks import ROOT, call
+from lib.networks import add_programs, call
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out
 
@@ -72,7 +72,7 @@ def summary(rows, method):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("models", nargs="*", default=MODELS, metavar="LIBRARY/NAME", help="models of capture_models.py (default: fourteen)")
-    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
+    add_programs(parser)
     add_out(parser, "memory", shown=False)
     options = parser.parse_args()
     refuse_unknown(parser, options.models, dict.fromkeys((*MODELS, *NAMES)))

@@ -18,7 +18,7 @@ from lib.networks import ROOT
 from lib.peer_runs import GRACE_S, NoEnvironment, Run, busy_cores, figures, judge, make_environment
 from lib.results import mean_interval
 from lib.script import run_script
-from lib.table import TRAINING, Table, add_out, grouped, made_by, table_lines
+from lib.table import TRAINING, Table, add_fresh, add_out, grouped, made_by, table_lines
 from lib.training import json_lines, train
 
 # Script in peers/ -> name and version.
@@ -54,7 +54,7 @@ def parse_arguments():
     parser.add_argument("--package", type=pathlib.Path, default=ROOT, help="wheel of the Python package emplace (default: the source, which "
                         "is built for each system)")
     parser.add_argument("--runs", type=pathlib.Path, default=ROOT / "runs/peers", help="folder for environments and runs")
-    parser.add_argument("--fresh", action="store_true", help="make rows again that are there")
+    add_fresh(parser, others_stay=True)
     add_out(parser, "peers")
     return parser.parse_args()
 

@@ -19,7 +19,7 @@ import sys
 
 import forty_models
 from lib.script import run_apart, run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Numbers, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # microbatches: of the graph that was placed; replicas: whether each has parameters of its own. makespan_us: empty where the system
 # refuses. fits: whether each device's peak fits.
@@ -271,7 +271,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="time of auto for each machine (default: 10)")
     parser.add_argument("--timeout", type=float, default=900, help="most seconds for one model (default: 900)")
     add_out(parser, "placement_systems")
-    parser.add_argument("--fresh", action="store_true", help="measure again what has been measured")
+    add_fresh(parser)
     parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
     options = parser.parse_args()
     if options.row:

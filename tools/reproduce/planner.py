@@ -12,10 +12,10 @@ import math
 import pathlib
 import tempfile
 
-from lib.networks import ROOT, call
+from lib.networks import ROOT, add_emplace, call
 from lib.results import resampled_interval
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 COLUMNS = {"seed": int, "instance": str, "ops": int, "devices": int, "way": str, "budget": int,
            "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
@@ -35,8 +35,8 @@ def parse_arguments():
     parser.add_argument("--policy", type=pathlib.Path, default=ROOT / "models/planner.safetensors",
                         help="the trained planner (models/planner.safetensors)")
     add_out(parser, "planner")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="discard the rows in the table")
+    add_emplace(parser)
+    add_fresh(parser)
     arguments = parser.parse_args()
     if min(arguments.count, *arguments.budgets) < 1:
         parser.error("--count and --budgets are at least 1 each")

@@ -16,10 +16,10 @@ import statistics
 import tempfile
 import time
 
-from lib.networks import ROOT, call
+from lib.networks import ROOT, add_emplace, call
 from lib.results import method_in_time
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # {name: arguments of `emplace generate`}, smallest first.
 GRAPHS = {
@@ -48,8 +48,8 @@ def parse_arguments():
                         help="methods to measure (default: all)")
     parser.add_argument("--timeout", type=float, default=20, help="most seconds of processor time of a method that does not search (default: 20)")
     add_out(parser, "planning_time")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command that generates graphs")
-    parser.add_argument("--fresh", action="store_true", help="discard the results in the table")
+    add_emplace(parser)
+    add_fresh(parser)
     arguments = parser.parse_args()
     if unknown := set(arguments.graphs) - set(GRAPHS):
         parser.error(f"there is no graph '{min(unknown)}', expected some of: {'; '.join(GRAPHS)}")

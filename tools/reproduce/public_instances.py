@@ -18,7 +18,7 @@ import statistics
 from lib.networks import evenly_spaced
 from lib.results import method_in_time
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, grouped, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 STG, WFCOMMONS = "Standard Task Graph Set", "WfCommons"
 # given_s: the time that `auto` was given; empty for methods that do not search. published_us: the length of the best published schedule.
@@ -42,7 +42,7 @@ def parse_arguments():
     parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (default: 2 4 8)")
     parser.add_argument("--seconds", type=float, nargs="+", default=[1, 5], help="times of auto (default: 1 5)")
     add_out(parser, "public_instances")
-    parser.add_argument("--fresh", action="store_true", help="discard the results in the table")
+    add_fresh(parser)
     arguments = parser.parse_args()
     if min(arguments.count, *arguments.devices) < 1 or min(arguments.seconds) <= 0:
         parser.error("--count, --devices and --seconds are numbers above 0")

@@ -9,7 +9,7 @@ import json
 import pathlib
 import tempfile
 
-from lib.networks import ROOT, call
+from lib.networks import add_emplace, call
 from lib.results import EVALUATED
 from lib.script import BadInput, run_script
 from lib.table import RESULTS, Table, grouped
@@ -57,7 +57,7 @@ def main():
     parser.add_argument("tables", nargs="+", type=pathlib.Path, metavar="TABLE", help="a .csv file, or the name of a table of results/")
     parser.add_argument("--only", action="append", default=[], metavar="COLUMN=VALUE", help="draws these rows alone; may be repeated")
     parser.add_argument("--out", type=pathlib.Path, required=True, metavar="PAGE.html", help="the page to write")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
+    add_emplace(parser)
     options = parser.parse_args()
     only = dict(text.partition("=")[::2] for text in options.only)
     with tempfile.TemporaryDirectory(prefix="emplace_report_") as folder:

@@ -14,10 +14,10 @@ import pathlib
 import statistics
 import tempfile
 
-from lib.networks import ROOT, call, devices_text, linked_pairs
+from lib.networks import add_emplace, call, devices_text, linked_pairs
 from lib.sailor import FLOAT_BYTES, Checkout
 from lib.script import BadInput, run_script
-from lib.table import SEARCH, Table, add_out, made_by, table_lines
+from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
 # blocking: of the devices file. own_s and auto_s: a step of the slowest replica, without the sum of gradients, as the plan divides its
 # layers and as `auto` does; empty where there is one stage, or another share of blocking is of interest.
@@ -211,8 +211,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=pathlib.Path, metavar="SAILOR_CHECKOUT", help="a checkout of github.com/eth-easl/sailor")
     parser.add_argument("--seconds", type=float, default=10, help="time of `auto` for each plan (default: 10)")
-    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the program (default: that of build/bin)")
-    parser.add_argument("--fresh", action="store_true", help="measure all plans again")
+    add_emplace(parser)
+    add_fresh(parser)
     add_out(parser, "sailor_plans")
     options = parser.parse_args()
     checkout = Checkout(options.checkout.resolve())

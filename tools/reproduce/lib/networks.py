@@ -11,6 +11,16 @@ from lib.script import BadInput
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
+def add_emplace(parser):
+    """The option --emplace of a script that calls this program alone."""
+    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the program emplace (default: that of build/bin)")
+
+
+def add_programs(parser):
+    """The option --programs of a script that calls several of the programs."""
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the built programs (default: build/bin)")
+
+
 class Network:
     """A name for the table, the kind of device to run on, and graph files."""
 

@@ -237,6 +237,14 @@ def add_out(parser, name, shown=True):
                         help=f"the result table{', and beside it the text that shows it, TABLE.md' if shown else ''} (default: results/{name}.csv)")
 
 
+def add_fresh(parser, others_stay=False):
+    """The option --fresh of a script that otherwise makes only the rows that its table lacks. others_stay: whether rows stay that this
+    call does not make."""
+    parser.add_argument("--fresh", action="store_true",
+                        help="make the rows of this call again; other rows of the table stay" if others_stay else
+                        "begin with an empty table, and make all rows of this call")
+
+
 def grouped(rows, *names):
     """{(cells of these columns): their rows}, in the order of their first rows."""
     groups = {}

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-from lib.networks import ROOT, below_root, write_aside_and_rename
+from lib.networks import ROOT, add_programs, below_root, write_aside_and_rename
 from lib.script import BadInput
 from lib.table import add_out
 
@@ -47,7 +47,7 @@ def add_arguments(parser, table):
                         help="replaces a value of the configuration in every training; may be repeated")
     add_out(parser, table)
     parser.add_argument("--runs", type=pathlib.Path, default=ROOT / "runs/reproduce", help="folder for the trainings")
-    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the built programs")
+    add_programs(parser)
     parser.add_argument("--fresh", action="store_true", help="repeat trainings that are finished")
 
 
