@@ -6,16 +6,14 @@ graphs decide nothing here. Writes a table, and beside it a .md that shows it. F
 goes on where it was.
 """
 import argparse
-import json
 import math
-import pathlib
 import statistics
 
-from lib.networks import ROOT
+from lib.networks import ROOT, graph_name
 from lib.results import Results, evaluate, mean_interval
 from lib.script import run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, train_all
+from lib.training import Task, add_arguments, at_least_one, devices_of, exactly, graphs_of, on_graphs, train_all
 
 # ratio: makespan / one device, geometric mean over graphs; reference: the same of what it is held against; infeasible: placements that
 # do not fit; graphs: how many the ratio is of, if these are not all validation graphs.
@@ -96,10 +94,8 @@ def judge(run):
 def per_graph(shipped, arguments):
     """Rows of a policy for each of the first validation graphs, held against the shared one on the same graphs."""
     run_dir = shipped[arguments.seeds[0]]["run_dir"]
-    split = json.loads((run_dir / "graphs/split.json").read_text())
-    graphs = [run_dir / "graphs" / name for name in split["validation"][:arguments.per_graph]]
-    settings = resolved(run_dir)
-    tasks = {(graph, seed): Task(f"{runs_of(arguments)}/alone/{graph.name.split('.')[0]}_seed{seed}",
+    graphs = graphs_of(run_dir, "validation")[:arguments.per_graph]
+    tasks = {(graph, seed): Task(f"{runs_of(arguments)}/alone/{graph_name(graph)}_seed{seed}",
                                  config_of(arguments), {**exactly(arguments.updates), **on_graphs([graph])}, seed)
              for graph in graphs for seed in arguments.seeds}
     results = train_all(tasks.values(), arguments)
@@ -107,7 +103,7 @@ def per_graph(shipped, arguments):
     for seed in arguments.seeds:
         ratios, infeasible = zip(*(judge(results[tasks[graph, seed].name]) for graph in graphs))
         judged[seed] = statistics.geometric_mean(ratios), sum(infeasible)
-        shared = evaluate(arguments, graphs, pathlib.Path(settings["workload.devices"]), ["policy"], [seed],
+        shared = evaluate(arguments, graphs, devices_of(run_dir), ["policy"], [seed],
                           policy=shipped[seed]["run_dir"] / "policy.safetensors")
         reference[seed] = Results(shared).summary()["policy"]["geometric_mean_ratio_to_single"]
     return rows_of(PER_GRAPH, arguments, judged, reference, len(graphs))

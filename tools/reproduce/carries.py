@@ -11,16 +11,15 @@ The rows without a network need the package `emplace` with gymnasium: `pip insta
 import argparse
 import json
 import math
-import pathlib
 import statistics
 
 from ablations import SHIPPED, VARIANTS, tasks_of, verdict
 from lib import carried_over
-from lib.networks import ROOT
+from lib.networks import ROOT, graph_name
 from lib.results import evaluate, mean_interval
 from lib.script import run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import add_arguments, at_least_one, resolved, train_all
+from lib.training import add_arguments, at_least_one, devices_of, graphs_of, resolved, train_all
 
 # ratio: makespan / one device. The rules of a row without a network are the facts of "FAMILY UPDATES ROW": {seed: device of each position}.
 COLUMNS = {"family": str, "updates": int, "row": str, "seed": int, "graph": str, "ratio": float, "fits": bool}
@@ -55,11 +54,9 @@ def parse_arguments():
 
 def judged_policy(run, seed, arguments):
     """{validation graph: (makespan / one device, whether it fits)} of the policy of a finished run."""
-    folder = run["run_dir"] / "graphs"
-    split = json.loads((folder / "split.json").read_text())
-    devices = pathlib.Path(resolved(run["run_dir"])["workload.devices"])
-    judged = evaluate(arguments, [folder / name for name in split["validation"]], devices, ["policy"], [seed],
-                      policy=run["run_dir"] / "policy.safetensors")
+    run_dir = run["run_dir"]
+    judged = evaluate(arguments, graphs_of(run_dir, "validation"), devices_of(run_dir), ["policy"], [seed],
+                      policy=run_dir / "policy.safetensors")
     return {row["graph"]: (row["makespan_us"] / row["single_device_us"], row["feasible"]) for row in judged}
 
 
@@ -74,12 +71,10 @@ def carried_over_rows(runs, arguments):
     graphs."""
     import emplace
     run_dir = runs[arguments.seeds[0]]["run_dir"]
-    folder = run_dir / "graphs"
-    settings = resolved(run_dir)
-    split = json.loads((folder / "split.json").read_text())
-    machine = emplace.Machine.load(settings["workload.devices"])
-    train, judged = ({name.split(".")[0]: carried_over.GroupedGraph(folder / name, machine, int(settings["grouping.max_groups"]))
-                      for name in split[part]} for part in ("train", "validation"))
+    machine = emplace.Machine.load(devices_of(run_dir))
+    max_groups = int(resolved(run_dir)["grouping.max_groups"])
+    train, judged = ({graph_name(path): carried_over.GroupedGraph(path, machine, max_groups) for path in graphs_of(run_dir, part)}
+                     for part in ("train", "validation"))
     made, rules = {}, {}
     if carried_over.SEARCHED_RULE in arguments.rows:
         found = {seed: carried_over.search_rule(list(train.values()), max(carried_over.BINS), arguments.rules, seed)

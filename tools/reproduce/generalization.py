@@ -7,15 +7,14 @@ and heuristics. Writes a table, which report.py draws, and beside it a .md that 
 that was stopped goes on where it was.
 """
 import argparse
-import json
 import math
-import pathlib
 
-from lib.networks import ROOT, evenly_spaced
+from lib.networks import ROOT, evenly_spaced, graph_name
 from lib.results import EQUAL, EVALUATED, Results, better, evaluate, found_row, goal_table, goals_on_unseen, renamed, verdict
 from lib.script import run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, sha256, train_all)
+from lib.training import (
+    Task, add_arguments, at_least_one, devices_of, exactly, graphs_of, on_graphs, overrides_of, resolved, sha256, train_all)
 
 # The facts of a family, by its name, are what its rows were made with: "set", "max_groups", and "policies", {seed: SHA-256}.
 COLUMNS = {"family": str, **EVALUATED}
@@ -66,10 +65,9 @@ class Family:
         results = train_all(tasks.values(), arguments, fresh)
         self.runs = {seed: results[task.name]["run_dir"] for seed, task in tasks.items()}
         run = self.runs[arguments.seeds[0]]  # The graphs depend on workload.seed alone, so they are those of all runs.
-        split = json.loads((run / "graphs/split.json").read_text())
-        self.graphs = {name.split(".graph.json")[0]: run / "graphs" / name for name in sorted(split["test"])}
+        self.graphs = {graph_name(path): path for path in sorted(graphs_of(run, "test"))}
         self.settings = resolved(run)
-        self.devices = pathlib.Path(self.settings["workload.devices"])
+        self.devices = devices_of(run)
         self.max_groups = int(self.settings["grouping.max_groups"])
 
     def policy(self, seed):

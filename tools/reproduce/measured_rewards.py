@@ -20,7 +20,7 @@ from lib.networks import ROOT, call, graph_name
 from lib.results import mean_interval
 from lib.script import run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import add_arguments, at_least_one, on_graphs, overrides_of, train
+from lib.training import add_arguments, at_least_one, graphs_of, on_graphs, overrides_of, train
 from reality import profile, timed_step
 
 # ratio: measured step time over that of one core; updates: of the training. Searches have neither a seed nor updates. The fact "load"
@@ -72,12 +72,12 @@ def parse_arguments():
 def profiled_workload(first, arguments):
     """Overrides for the training graphs of a run with measured costs, on the measured machine. Both are measured once and kept."""
     graphs, devices = [], None
-    for name in json.loads((first / "graphs/split.json").read_text())["train"]:
-        folder = arguments.runs / "profiled" / graph_name(pathlib.Path(name))
+    for path in graphs_of(first, "train"):
+        folder = arguments.runs / "profiled" / graph_name(path)
         graph, machine = folder / "measured.graph.json", folder / "measured.yaml"
         if not graph.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            profile(folder, first / "graphs" / name, DEVICES, arguments.programs)
+            profile(folder, path, DEVICES, arguments.programs)
         graphs.append(graph)
         devices = devices or machine
     return {**on_graphs(graphs), "workload.devices": devices}
@@ -150,12 +150,11 @@ def main():
     arguments = parse_arguments()
     runs = train_each(arguments)
     first = runs[FIRST][arguments.seeds[0]]["run_dir"]
-    split = json.loads((first / "graphs/split.json").read_text())
     load = [os.getloadavg()[0]]
     ratios = {}
     with tempfile.TemporaryDirectory(prefix="emplace_measured_") as scratch:
-        for name in split["test"]:
-            graph, folder = first / "graphs" / name, pathlib.Path(scratch) / graph_name(pathlib.Path(name))
+        for graph in graphs_of(first, "test"):
+            folder = pathlib.Path(scratch) / graph_name(graph)
             folder.mkdir()
             files = placements_of(graph, runs, arguments, folder)
             for key, ratio in measure(graph, files, arguments, folder).items():

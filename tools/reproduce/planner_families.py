@@ -6,15 +6,13 @@ with every method as it is set by hand. Writes a table, and beside it a .md that
 was stopped goes on where it was.
 """
 import argparse
-import json
 import math
-import pathlib
 
 from lib.networks import ROOT
 from lib.results import better, evaluate, mean_interval, time_of
 from lib.script import run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import Task, add_arguments, at_least_one, exactly, train_all
+from lib.training import Task, add_arguments, at_least_one, devices_of, exactly, graphs_of, train_all
 
 CONFIG = ROOT / "configs/ptb_planner.yaml"
 COLUMNS = {"family": str, "devices": str, "updates": int, "training_s": float, "way": str, "budget": int, "seed": int, "graph": str,
@@ -54,7 +52,7 @@ def tasks_of(arguments):
 
 def judged(arguments, run, seed):
     """{(way, budget): rows} of the test graphs of a training, by what it has learned."""
-    graphs, devices = test_graphs(run)
+    graphs, devices = graphs_of(run["run_dir"], "test"), devices_of(run["run_dir"])
     policy = run["run_dir"] / "policy.safetensors"
     ways = {(LEARNED, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, jobs=1),
             (BEST_OF_8, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, samples=7, jobs=1)}
@@ -65,7 +63,7 @@ def judged(arguments, run, seed):
 
 def by_hand(arguments, run):
     """The same by methods as they are set by hand: heuristics count with the better of their two orders."""
-    graphs, devices = test_graphs(run)
+    graphs, devices = graphs_of(run["run_dir"], "test"), devices_of(run["run_dir"])
     ways = {}
     for method in HEURISTICS:
         orders = [evaluate(arguments, graphs, devices, [method], [1], policy="none", jobs=1, **order) for order in ({}, {"order": "rank"})]
@@ -75,14 +73,6 @@ def by_hand(arguments, run):
     for budget in arguments.budgets:
         ways[AUTO_BY_HAND, budget] = evaluate(arguments, graphs, devices, ["auto"], arguments.seeds, policy="none", budget=budget, jobs=1)
     return ways
-
-
-def test_graphs(run):
-    folder = run["run_dir"] / "graphs"
-    split = json.loads((folder / "split.json").read_text())
-    settings = (run["run_dir"] / "config.yaml").read_text()
-    devices = next(line.split('"')[1] for line in settings.splitlines() if line.strip().startswith("devices:"))
-    return [folder / name for name in split["test"]], pathlib.Path(devices)
 
 
 def table_rows(family, machine, run, updates, ways):

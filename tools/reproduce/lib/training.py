@@ -175,6 +175,17 @@ def resolved(run_dir):
     return settings_in((run_dir / "config.yaml").read_text())
 
 
+def graphs_of(run_dir, part):
+    """The files of a run's graphs; part: "train", "validation" or "test"."""
+    folder = run_dir / "graphs"
+    return [folder / name for name in json.loads((folder / "split.json").read_text())[part]]
+
+
+def devices_of(run_dir):
+    """The devices file of a run."""
+    return pathlib.Path(resolved(run_dir)["workload.devices"])
+
+
 def prepare(task, run_dir, actors, hardware, fresh):
     """Makes the folder ready and says whether to go on with the run in it; None: it is finished."""
     if not task.config.is_file():
