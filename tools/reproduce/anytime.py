@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 import pathlib
+import statistics
 import tempfile
 
 from lib.networks import ROOT, Network, add_emplace, call, cluster_file, graph_name
@@ -117,7 +118,7 @@ def found_in_time(results):
     of the seeds it found none that fits, or was late."""
     if not all(result["feasible"] and result["in_time"] for result in results):
         return None
-    return geometric_mean([result["makespan_us"] for result in results])
+    return statistics.geometric_mean(result["makespan_us"] for result in results)
 
 
 def found_by_pair(rows):
@@ -129,10 +130,6 @@ def found_by_pair(rows):
             of_time.setdefault(method, []).append(row)
     return {pair: {given_s: {method: found_in_time(of_method) for method, of_method in of_time.items()}
                    for given_s, of_time in times.items()} for pair, times in results.items()}
-
-
-def geometric_mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
 
 def table(rows):
@@ -156,7 +153,7 @@ def table(rows):
         for seconds in times:
             values = ratios.get((method, seconds), [])
             known = [value for value in values if value]
-            cells.append(f"{geometric_mean(known):.3f}" + ("" if len(known) == len(values) else f" ({len(known)} of {len(values)})")
+            cells.append(f"{statistics.geometric_mean(known):.3f}" + ("" if len(known) == len(values) else f" ({len(known)} of {len(values)})")
                          if known else "-")
         shown.append([f"`{method}`", *cells])
     if near:

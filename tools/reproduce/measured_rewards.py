@@ -10,7 +10,6 @@ that shows it. Finished trainings are kept, and a run that was stopped goes on w
 import argparse
 import dataclasses
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -174,7 +173,7 @@ def markdown(table):
     shown = []
     for (placement,), rows in grouped(table.rows, "placement").items():
         by_seed = grouped(rows, "seed").values()
-        means = [math.exp(statistics.fmean(math.log(row["ratio"]) for row in of_seed)) for of_seed in by_seed]
+        means = [statistics.geometric_mean(row["ratio"] for row in of_seed) for of_seed in by_seed]
         updates = ", ".join(str(of_seed[0]["updates"]) for of_seed in by_seed if of_seed[0]["updates"] is not None)
         shown.append([placement, mean_interval(means).text(), updates])
     return "\n".join([

@@ -6,7 +6,7 @@ with every method as it is set by hand. Writes a table, and beside it a .md that
 was stopped goes on where it was.
 """
 import argparse
-import math
+import statistics
 
 from lib.networks import ROOT
 from lib.results import better, evaluate, mean_interval, time_of
@@ -83,10 +83,8 @@ def table_rows(family, machine, run, updates, ways):
 
 def interval_of(rows):
     """An Interval over seeds of the geometric mean over graphs of makespan / one device; infinite where one does not fit."""
-    logs = {}
-    for row in rows:
-        logs.setdefault(row["seed"], []).append(math.log(time_of(row) / row["single_device_us"]))
-    return mean_interval(math.exp(sum(of_seed) / len(of_seed)) for of_seed in logs.values())
+    return mean_interval(statistics.geometric_mean(time_of(row) / row["single_device_us"] for row in of_seed)
+                         for of_seed in grouped(rows, "seed").values())
 
 
 def markdown(rows):
