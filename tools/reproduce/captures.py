@@ -13,7 +13,7 @@ import argparse
 import json
 
 from lib.capture_models import NAMES, make, refuse_unknown
-from lib.script import run_apart, run_script
+from lib.script import first_line, run_apart, run_script
 from lib.table import Table, add_fresh, add_out
 
 WAYS = ("inference", "training", "training, 4 micro-batches")
@@ -70,7 +70,7 @@ def measure(name):
             if way != WAYS[2]:
                 row["equal"] = same_bits(model, args, kwargs, graph, train)
         except Exception as error:
-            row["reason"] = f"{'' if isinstance(error, emplace.BadInput) else type(error).__name__ + ': '}{error}".splitlines()[0]
+            row["reason"] = ("" if isinstance(error, emplace.BadInput) else f"{type(error).__name__}: ") + first_line(error)
     return rows
 
 

@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 from lib.corpus_models import make, models
-from lib.script import run_apart, run_script
+from lib.script import first_line, run_apart, run_script
 
 
 def ways(index):
@@ -43,7 +43,7 @@ def capture_all(library, model, wanted):
         try:
             print(f"{path.name}: {capture(library, model, path, parts):,} ops", flush=True)
         except Exception as error:  # Whatever a model raises, the others go on.
-            print(f"{path.name}: skipped: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", flush=True)
+            print(f"{path.name}: skipped: {type(error).__name__}: {first_line(error)}", flush=True)
 
 
 def run_model(wanted, library, model, timeout):

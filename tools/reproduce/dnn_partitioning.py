@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from lib.networks import add_emplace, call, devices_text
-from lib.script import BadInput, run_script
+from lib.script import BadInput, first_line, last_line, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
 COLUMNS = {"workload": str, "ops": int, "method": str, "load": float, "seconds": float, "why_not": str, "bound": float}
@@ -36,7 +36,7 @@ def compile_authors(checkout, folder):
         raise BadInput(f"{checkout}: has no throughput-dp/dp.cpp, expected a checkout of github.com/msr-fiddle/dnn-partitioning")
     done = subprocess.run(["g++", "-O3", "-std=c++17", source, "-o", program], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BadInput(f"{source}: g++ does not compile it: {done.stderr.strip().splitlines()[0]}")
+        raise BadInput(f"{source}: g++ does not compile it: {first_line(done.stderr)}")
     return program
 
 
@@ -69,7 +69,7 @@ def authors_load(program, checkout, workload, method, limit_s):
     try:
         split = json.loads(done.stdout)
     except json.JSONDecodeError:
-        return None, None, (done.stderr.strip().splitlines() or ["nothing printed"])[-1]
+        return None, None, last_line(done.stderr, "nothing printed")
     return max(device["load"] for kind in ("cpus", "fpgas") for device in split[kind]), seconds, None
 
 

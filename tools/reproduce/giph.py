@@ -20,7 +20,7 @@ import tempfile
 
 from lib.free_links import Emplace, last_end, longest_ways, machine_text
 from lib.networks import add_emplace
-from lib.script import BadInput, run_script
+from lib.script import BadInput, last_line, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # In the authors' unit: makespan, the least by their model of as many placements as the row says, and mean, that of all of them; bound,
@@ -40,7 +40,7 @@ def read_cases(python, checkout, parameters, count, policy, folder):
     words = [python, script, checkout, parameters, str(count), out, *([policy] if policy else [])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BadInput(f"{checkout}: its code fails: {(done.stderr.strip().splitlines() or ['nothing said'])[-1]}")
+        raise BadInput(f"{checkout}: its code fails: {last_line(done.stderr, 'nothing said')}")
     return json.loads(out.read_text())
 
 

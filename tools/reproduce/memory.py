@@ -14,7 +14,7 @@ import tempfile
 
 from lib.capture_models import NAMES, make, refuse_unknown
 from lib.networks import add_programs, call
-from lib.script import BadInput, run_script
+from lib.script import BadInput, first_line, last_line, run_script
 from lib.table import SEARCH, Table, add_out
 
 MODELS = ("transformers/gpt2", "transformers/llama", "transformers/bert", "transformers/t5", "transformers/mixtral", "transformers/vit",
@@ -44,14 +44,14 @@ def rows_of(name, microbatches, programs, folder):
         model, args, kwargs = make(name, True)
         emplace.torch.capture(model, args, kwargs, train=True, microbatches=microbatches).save(graph)
     except Exception as error:
-        return [{**row, "reason": str(error).splitlines()[0]}]
+        return [{**row, "reason": first_line(error, type(error).__name__)}]
     rows = []
     for method in METHODS:
         call([programs / "emplace", "place", "--graph", graph, "--devices", devices, "--method", method, "--out", placement])
         done = subprocess.run([programs / "emplace-hardware", "run", "--graph", graph, "--devices", devices, "--placement", placement,
                                "--steps", "2", "--warmup", "1", "--json"], capture_output=True, text=True)
         if done.returncode != 0:
-            rows.append({**row, "method": method, "reason": done.stderr.strip().splitlines()[-1]})
+            rows.append({**row, "method": method, "reason": last_line(done.stderr, f"exit code {done.returncode}")})
             continue
         run = json.loads(done.stdout)
         for device, (predicted, allocated) in enumerate(zip(run["predicted_peak_bytes"], run["measured_peak_bytes"])):

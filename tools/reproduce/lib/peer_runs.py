@@ -1,5 +1,4 @@
 """Runs of the systems of peers/ as processes: their environments, what they take, and what is left of one that was killed."""
-import json
 import os
 import pathlib
 import re
@@ -11,7 +10,7 @@ import time
 import uuid
 
 from lib.networks import ROOT
-from lib.script import BadInput
+from lib.script import BadInput, last_line
 from lib.training import json_lines
 
 PEERS = ROOT / "tools/reproduce/peers"
@@ -59,7 +58,7 @@ def make_environment(folder, name, package):
 def reason(text):
     """The line of an output that says what went wrong."""
     lines = [line.strip() for line in text.splitlines() if re.search(r"\b\w*(Error|Exception)\b", line)]
-    return (lines or text.strip().splitlines() or ["it says nothing"])[-1]
+    return lines[-1] if lines else last_line(text, "it says nothing")
 
 
 def processes(tag):

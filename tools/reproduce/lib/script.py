@@ -27,6 +27,11 @@ def run_script(main, goes_on=True):
         sys.exit(f"{name}: stopped; " + (f"the same command{fresh} goes on from here" if goes_on else "nothing is kept"))
 
 
+def first_line(text, otherwise=""):
+    """The first line of an error or of what a compiler said; `otherwise`, where it said nothing."""
+    return (str(text).strip().splitlines() or [otherwise])[0]
+
+
 def last_line(text, otherwise):
     """The last line of what a program said, in which it says what was wrong; `otherwise`, where it said nothing."""
     return (text.strip().splitlines() or [otherwise])[-1]
