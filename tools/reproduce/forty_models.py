@@ -13,6 +13,7 @@ import json
 import statistics
 import time
 
+from lib.capture_models import refuse_unknown
 from lib.script import run_apart, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
@@ -176,9 +177,7 @@ def main():
     if options.row:
         print(json.dumps(measure(options.row, options.seconds)))
         return
-    unknown = set(options.models) - set(NAMES)
-    if unknown:
-        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(NAMES)}")
+    refuse_unknown(parser, options.models, NAMES)
     results = Table(options.out, COLUMNS, DEPENDS)
     for name in options.models or NAMES:
         known = next((row for row in results.rows if row["model"] == name), None)

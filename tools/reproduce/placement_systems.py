@@ -18,6 +18,7 @@ import statistics
 import sys
 
 import forty_models
+from lib.capture_models import refuse_unknown
 from lib.script import run_apart, run_script
 from lib.table import SEARCH, Numbers, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -278,8 +279,7 @@ def main():
         for row in measure(options.row, options.seconds):
             print(json.dumps(row), flush=True)
         return
-    if unknown := set(options.models) - set(forty_models.NAMES):
-        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(forty_models.NAMES)}")
+    refuse_unknown(parser, options.models, forty_models.NAMES)
     results = Table(options.out, COLUMNS, DEPENDS, options.fresh)
     results.facts["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     done = {row["model"] for row in results.rows}
