@@ -13,7 +13,7 @@ import json
 import statistics
 import time
 
-from lib.capture_models import refuse_unknown
+from lib.capture_models import on_meta, refuse_unknown, with_loss
 from lib.script import run_apart, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
@@ -36,20 +36,6 @@ TRANSFORMERS = ("bert", "distilbert", "roberta", "albert", "electra", "gpt2", "l
 DIFFUSERS = ("unet_small", "dit_s", "vae")
 NAMES = tuple(f"{library}/{name}" for library, names in (
     ("torchvision", TORCHVISION), ("timm", TIMM), ("transformers", TRANSFORMERS), ("diffusers", DIFFUSERS)) for name in names)
-
-
-def with_loss(model, output):
-    """The model with a loss: the mean square of what `output` takes from its result."""
-    from torch import nn
-
-    class Trained(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
-
-        def forward(self, *args, **kwargs):
-            return output(self.model(*args, **kwargs)).float().square().mean()
-    return Trained()
 
 
 def classifier(model, size):
@@ -91,16 +77,6 @@ def diffusion_model(name):
         return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 4, 32, 32, device="meta"),), arguments
     model = on_meta(lambda: diffusers.UNet2DModel(sample_size=64, block_out_channels=(128, 256, 256, 512)))
     return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 3, 64, 64, device="meta"), time_step), {}
-
-
-def on_meta(build):
-    """What `build` builds, on meta tensors."""
-    import torch
-    try:
-        with torch.device("meta"):
-            return build()
-    except NotImplementedError:  # It computes its sizes with tensors.
-        return build().to("meta")
 
 
 def make(name):

@@ -1,4 +1,5 @@
-"""Small models of transformers, diffusers and timm with random weights, and arguments as their pages give them."""
+"""Small models of transformers, diffusers and timm with random weights, and arguments as their pages give them; and what other scripts
+make models with, too: on_meta() and with_loss()."""
 BATCH, LENGTH, WORDS = 4, 12, 120
 
 # Sizes of a language model; each configuration takes those that it knows.
@@ -77,7 +78,22 @@ NAMES = tuple(f"{library}/{name}" for library, names in (
     ("transformers", (*CAUSAL, *MASKED, *TO_TEXT, *VISION)), ("diffusers", DIFFUSERS), ("timm", TIMM)) for name in names)
 
 
-def with_loss(model, output, loss):
+def on_meta(build):
+    """What `build` builds, on meta tensors."""
+    import torch
+    try:
+        with torch.device("meta"):
+            return build()
+    except RuntimeError:  # It computes its sizes with tensors.
+        return build().to("meta")
+
+
+def mean_square(tensor):
+    """A loss of a model's result, a tensor of any shape."""
+    return tensor.float().square().mean()
+
+
+def with_loss(model, output, loss=mean_square):
     """The model with a loss of what `output` takes from its result."""
     from torch import nn
 
@@ -126,7 +142,7 @@ def of_diffusers(name, train):
     if name == "VQModel" and train:
         kwargs["return_dict"] = False  # It gives its loss of the codes apart.
     if train:
-        model = with_loss(model, lambda result: _first_tensor(result), lambda tensor: tensor.float().square().mean())
+        model = with_loss(model, _first_tensor)
     return model, (), kwargs
 
 

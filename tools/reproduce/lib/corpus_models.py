@@ -1,6 +1,8 @@
 """The models from which corpus.py captures graphs, and which part of the corpus each is in. All of them are on meta tensors, with
 random sizes of language models. Architectures of one part are in no other part, and none is one of those that no training may see:
 ResNet, DenseNet, Inception, VGG, AlexNet, SqueezeNet, ShuffleNet, ZFNet, GNMT, plain BERT (simulator/instances/README.md)."""
+from lib.capture_models import mean_square, on_meta
+
 BATCH = 16  # Examples of a step, in all micro-batches together.
 TOKENS = 128  # Length of a sequence.
 WORDS = 8192  # Vocabulary of language models.
@@ -65,16 +67,6 @@ def _own_sizes(name, layers, width):
             "bart": encoder_decoder, "pegasus": encoder_decoder, "marian": encoder_decoder}.get(name, {})
 
 
-def _on_meta(build):
-    """What `build` builds, on meta tensors."""
-    import torch
-    try:
-        with torch.device("meta"):
-            return build()
-    except (NotImplementedError, RuntimeError):  # It computes its sizes with tensors.
-        return build().to("meta")
-
-
 def _with_loss(model):
     """The model with a loss: the mean square of its result."""
     from torch import nn
@@ -85,7 +77,7 @@ def _with_loss(model):
             self.model = model
 
         def forward(self, images):
-            return self.model(images).float().square().mean()
+            return mean_square(self.model(images))
     return Trained()
 
 
@@ -93,11 +85,11 @@ def _vision(library, name, train):
     import torch
     if library == "torchvision":
         import torchvision
-        model = _on_meta(lambda: torchvision.models.get_model(name, weights=None))
+        model = on_meta(lambda: torchvision.models.get_model(name, weights=None))
         size = 256 if name == "swin_v2_t" else 224
     else:
         import timm
-        model = _on_meta(lambda: timm.create_model(name))
+        model = on_meta(lambda: timm.create_model(name))
         size = model.default_cfg["input_size"][-1]
     model.train(train)
     return _with_loss(model) if train else model, (torch.empty(BATCH, 3, size, size, device="meta"),), {}
@@ -113,7 +105,7 @@ def _language(name, train):
              "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "use_cache": False} | _own_sizes(name, layers, width)
     kind = next(kinds[name] for kinds in LANGUAGE.values() if name in kinds)
     auto = getattr(transformers, f"AutoModelFor{kind}")
-    model = _on_meta(lambda: auto.from_config(transformers.AutoConfig.for_model(name, **sizes))).train(train)
+    model = on_meta(lambda: auto.from_config(transformers.AutoConfig.for_model(name, **sizes))).train(train)
     ids = torch.empty(BATCH, TOKENS, dtype=torch.long, device="meta")
     batch = {"input_ids": ids}
     if kind != TO_TEXT:
