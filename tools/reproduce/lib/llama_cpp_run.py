@@ -87,12 +87,22 @@ def _run(model: str, context: int, steps: int, flags: str) -> dict:
     if not made:
         sys.exit("llama.cpp cannot make a context: " + "".join(log[-5:]))
 
+    return {"buffers": _buffers_in("".join(log)), "step_us": _step_times_us(made, context, steps), "log": "".join(log)}
+
+
+def _buffers_in(log: str) -> dict[str, float]:
+    """{"DEVICE WHAT": bytes} of the buffers that llama.cpp reports, such as those of the model or of the cache on one device."""
     buffers: dict[str, float] = collections.Counter()
-    for line in "".join(log).splitlines():
+    for line in log.splitlines():
         found = re.search(r":\s+(\w+?)(?:_Mapped|_Host|\[[^]]*\])*\s+(model|KV|compute|output) buffer size =\s+([\d.]+) MiB", line)
         if found:
             buffers[f"{found[1]} {found[2]}"] += float(found[3]) * _MIB
-    # A full cache: prompts in chunks up to a few tokens before the context's end.
+    return dict(buffers)
+
+
+def _step_times_us(made, context: int, steps: int) -> list[float]:
+    """[steps] microseconds of each step that decodes one token, with a full cache: prompts before it fill all but the last places of the
+    context, in chunks."""
     batch, position, times = llama_cpp.llama_batch_init(512, 0, 1), 0, []
     while position < context - steps:
         size = min(512, context - steps - position)
@@ -108,7 +118,7 @@ def _run(model: str, context: int, steps: int, flags: str) -> dict:
         llama_cpp.llama_synchronize(made)
         times.append((time.perf_counter() - began) * 1e6)
         position += 1
-    return {"buffers": dict(buffers), "step_us": times, "log": "".join(log)}
+    return times
 
 
 def _fill(batch, position: int, size: int) -> None:
