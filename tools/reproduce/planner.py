@@ -36,6 +36,8 @@ def parse_arguments():
                         help="the trained planner (models/planner.safetensors)")
     add_out(parser, "planner")
     add_emplace(parser)
+    parser.add_argument("--again", nargs="+", choices=[BY_HAND, LEARNED, BEST_OF_8, AUTO_BY_HAND, AUTO_LEARNED], default=[], metavar="WAY",
+                        help=f"make the rows of these ways again, such as '{BEST_OF_8}'")
     add_fresh(parser)
     arguments = parser.parse_args()
     if min(arguments.count, *arguments.budgets) < 1:
@@ -50,8 +52,8 @@ def evaluated(arguments, graph, devices, methods, policy, *options):
     document = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", devices, "--methods",
                                 ",".join(methods), "--policy", policy, "--jobs", 1, "--json", *options]))
     single_us = next(iter(document["graphs"].values()))["single_device_us"]
-    return [{"makespan_us": one["makespan_us"], "feasible": one["feasible"], "seconds": one["seconds"], "method": one["method"],
-             "single_device_us": single_us} for one in document["results"]]
+    return [{"makespan_us": one["makespan_us"], "feasible": one["feasible"], "seconds": one["seconds"], "single_device_us": single_us}
+            for one in document["results"]]
 
 
 def better(first, second):
@@ -60,24 +62,25 @@ def better(first, second):
     return first if worth[0] <= worth[1] else {**second, "seconds": first["seconds"]}
 
 
-def rows_of(arguments, graph, devices):
-    """What every way finds on one instance: {"way", "budget", ...}."""
+def rows_of(arguments, graph, devices, finished):
+    """What every way that is not finished yet finds on one instance: {"way", "budget", ...}. finished: {(way, budget)}"""
     rows = []
 
-    def add(way, budget, results):
-        for one in results:
-            method = one.pop("method")
-            rows.append({"way": way or method, "budget": budget, **one})
+    def add(way, budget, method, policy, *options):
+        if (way, budget) not in finished:
+            [found] = evaluated(arguments, graph, devices, [method], policy, *options)
+            rows.append({**found, "way": way, "budget": budget})
 
-    as_ready = evaluated(arguments, graph, devices, METHODS, "none")
-    by_rank = evaluated(arguments, graph, devices, METHODS, "none", "--order", "rank")
-    add(None, 0, [better(*pair) for pair in zip(as_ready, by_rank)])
-    add(BY_HAND, 0, evaluated(arguments, graph, devices, ["list"], "none", "--passes", 1))
-    add(LEARNED, 0, evaluated(arguments, graph, devices, ["policy"], arguments.policy))
-    add(BEST_OF_8, 0, evaluated(arguments, graph, devices, ["policy"], arguments.policy, "--samples", 7))
+    if not finished.issuperset((method, 0) for method in METHODS):
+        as_ready = evaluated(arguments, graph, devices, METHODS, "none")
+        by_rank = evaluated(arguments, graph, devices, METHODS, "none", "--order", "rank")
+        rows += [{**better(*pair), "way": method, "budget": 0} for method, *pair in zip(METHODS, as_ready, by_rank, strict=True)]
+    add(BY_HAND, 0, "list", "none", "--passes", 1)
+    add(LEARNED, 0, "policy", arguments.policy)
+    add(BEST_OF_8, 0, "policy", arguments.policy, "--samples", 7)
     for budget in arguments.budgets:
-        add(AUTO_BY_HAND, budget, evaluated(arguments, graph, devices, ["auto"], "none", "--budget", budget))
-        add(AUTO_LEARNED, budget, evaluated(arguments, graph, devices, ["auto"], arguments.policy, "--budget", budget))
+        add(AUTO_BY_HAND, budget, "auto", "none", "--budget", budget)
+        add(AUTO_LEARNED, budget, "auto", arguments.policy, "--budget", budget)
     return rows
 
 
@@ -146,7 +149,9 @@ def markdown(rows):
 def main():
     arguments = parse_arguments()
     table = Table(arguments.out, COLUMNS, (*SEARCH, "simulator/instances", "models/planner.safetensors"), arguments.fresh)
-    finished = {(row["seed"], row["instance"]) for row in table.rows}
+    for way in arguments.again:
+        table.remove(way=way, seed=arguments.seed)
+    finished = grouped(table.rows, "seed", "instance")
     with tempfile.TemporaryDirectory(prefix="emplace_planner_") as folder:
         scratch = pathlib.Path(folder)
         call([arguments.emplace, "generate", "instances", "--part", arguments.part, "--count", arguments.count, "--seed",
@@ -154,15 +159,15 @@ def main():
         graphs = sorted(scratch.glob("*.graph.json"))
         for number, graph in enumerate(graphs, 1):
             name = graph.name.removesuffix(".graph.json")
-            if (arguments.seed, name) in finished:
-                continue
+            there = {(row["way"], row["budget"]) for row in finished.get((arguments.seed, name), [])}
             devices = graph.with_name(f"{name}.devices.yaml")
             document = json.loads(graph.read_text())
             machine = devices.read_text().count("kind:")
             common = {"seed": arguments.seed, "instance": name, "ops": len(document["ops"]), "devices": machine}
-            table.add([{**common, **row} for row in rows_of(arguments, graph, devices)])
-            table.save()
-            print(f"{number}/{len(graphs)} {name}", flush=True)
+            if rows := rows_of(arguments, graph, devices, there):
+                table.add([{**common, **row} for row in rows])
+                table.save()
+                print(f"{number}/{len(graphs)} {name}", flush=True)
     table.save(markdown(table.rows))
 
 

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Gives a trained planner complements: further parameters, each of which does well where those before it do not. `--samples` of the
+method `policy` makes passes with them before it draws any.
+
+Places instances of the part `train` with the planner and with many candidates, one pass each, and takes candidates one by one: the next
+is the one with which the best of all passes is fastest in the mean. Candidates of the first round are drawn far around the planner,
+those of the next near what was taken before. Then it prints what the best of 2, 4, ... passes comes to on instances of the part
+`validation`, beside as many passes drawn from the planner's distribution, and writes the planner with its complements.
+
+Runs in an environment with the package `emplace`, for an hour on two cores:
+  pip install . numpy safetensors
+  python tools/reproduce/complements.py --out runs/planner.safetensors
+Scores are kept in --runs after each round, and the same command goes on from there.
+"""
+import argparse
+import concurrent.futures
+import functools
+import json
+import math
+import os
+import pathlib
+import tempfile
+
+from lib.networks import ROOT, add_emplace, call
+from lib.script import BadInput, run_script
+from lib.training import at_least_one
+
+CLIP = 0.7  # ln(makespan / that of the planner) counts up to this much: a placement that does not fit must not outweigh all others.
+SHRINK = (1, 1, 0.5)  # First candidates lie around the planner, or half of the way from it to the one set by hand.
+WIDTHS = (0.3, 0.6, 1)  # Standard deviation of their parameters, in steps.
+LATER_WIDTHS = (0.15, 0.3)  # The same in rounds after the first.
+WIDER = 4  # Times as wide are parameters of `list`, of which a step changes less than of a weight of the scorer.
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policy", type=pathlib.Path, default=ROOT / "models/planner.safetensors",
+                        help="the trained planner (models/planner.safetensors); complements that it has are dropped")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="where to write the planner with its complements, *.safetensors")
+    parser.add_argument("--count", type=at_least_one, default=7, metavar="K", help="number of complements (7)")
+    parser.add_argument("--instances", type=at_least_one, default=300, metavar="N", help="number of training instances (300)")
+    parser.add_argument("--validation", type=at_least_one, default=200, metavar="N", help="number of validation instances (200)")
+    parser.add_argument("--candidates", type=at_least_one, nargs="+", default=[200, 120], metavar="N",
+                        help="number of candidates of each round (200 120)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of instances and candidates (1)")
+    parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count(), help="instances placed at a time (one for each core)")
+    parser.add_argument("--runs", type=pathlib.Path, default=ROOT / "runs/complements", help="folder of scores (runs/complements)")
+    add_emplace(parser)
+    return parser.parse_args()
+
+
+class Planner:
+    """A planner's file. mean [N] and spread [N, N] are in steps of its parameters."""
+
+    def __init__(self, path, emplace):
+        from safetensors import safe_open
+        described = json.loads(call([emplace, "inspect", path, "--json"]))
+        if described.get("kind") != "planner":
+            raise BadInput(f"{path}: expected a trained planner")
+        with safe_open(path, "numpy") as file:
+            self.metadata, self.mean, self.spread = file.metadata(), file.get_tensor("mean"), file.get_tensor("spread")
+        self.names = list(described["planner"])[:len(self.mean)]
+
+    def write(self, path, mean, complements=()):
+        """The planner with another mean, and with complements, each [N]."""
+        import numpy
+        from safetensors.numpy import save_file
+        tensors = {"mean": mean, "spread": self.spread}
+        if len(complements):
+            tensors["complements"] = numpy.stack(complements)
+        save_file(tensors, path, {**self.metadata, "shape.complements": str(len(complements))})
+
+    def drawn(self, generator, around, widths):
+        """A candidate's mean."""
+        import numpy
+        wider = numpy.array([WIDER if name.startswith("list.") else 1 for name in self.names])
+        return (around + generator.choice(widths) * wider * generator.standard_normal(len(around))).astype("float32")
+
+
+def generate(arguments, part, count):
+    """Instances of a part, as graph files beside their devices files."""
+    folder = arguments.runs / part
+    call([arguments.emplace, "generate", "instances", "--part", part, "--count", count, "--seed", arguments.seed, "--out", folder])
+    return sorted(folder.glob("*.graph.json"))
+
+
+def times_on(graph_file, policies, samples):
+    """ln(makespan) by each policy, of the best of a pass and so many samples; infinite: no placement fits."""
+    import emplace
+    graph = emplace.Graph.load(graph_file)
+    machine = emplace.Machine.load(graph_file.with_name(graph_file.name.replace(".graph.json", ".devices.yaml")))
+    plans = [emplace.place(graph, machine, method="policy", policy=policy, samples=samples, progress=False) for policy in policies]
+    return [math.log(plan.makespan_us) if plan.feasible else math.inf for plan in plans]
+
+
+def times_by(arguments, planner, means, instances, samples=0):
+    """[instances, means]: times_on of the planner with each of these means."""
+    import numpy
+    with tempfile.TemporaryDirectory(prefix="emplace_complements_") as folder, concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        policies = [pathlib.Path(folder) / f"{index}.safetensors" for index in range(len(means))]
+        for policy, mean in zip(policies, means, strict=True):
+            planner.write(policy, mean)
+        return numpy.array(list(pool.map(functools.partial(times_on, policies=policies, samples=samples), instances)))
+
+
+def over(times, planner_times):
+    """ln(ratio) of times [instances, ...] to those of the planner [instances], clipped; 0 where neither fits."""
+    import numpy
+    with numpy.errstate(invalid="ignore"):  # Infinity less infinity.
+        return numpy.nan_to_num(numpy.clip((times.T - planner_times).T, -CLIP, CLIP), nan=0)
+
+
+def best_of(ratios):
+    """The geometric mean over instances of the best ratio. ratios [instances, passes]: logarithms."""
+    return math.exp(ratios.min(axis=1).mean())
+
+
+def taken_one_by_one(ratios, count):
+    """Indices of the planner, which is candidate 0, and of so many candidates. ratios: [instances, candidates]"""
+    import numpy
+    taken = [0]
+    for _ in range(count):
+        with_each = numpy.minimum(ratios, ratios[:, taken].min(axis=1, keepdims=True))
+        taken.append(int(with_each.mean(axis=0).argmin()))
+    return taken
+
+
+def find(arguments, planner):
+    """The complements, [count][N]."""
+    import numpy
+    instances = generate(arguments, "train", arguments.instances)
+    generator = numpy.random.default_rng(arguments.seed)
+    means, times, taken = [planner.mean], times_by(arguments, planner, [planner.mean], instances), [0]
+    for number, count in enumerate(arguments.candidates):
+        around = [generator.choice(SHRINK) * planner.mean if number == 0 else means[generator.choice(taken)] for _ in range(count)]
+        added = [planner.drawn(generator, center, LATER_WIDTHS if number else WIDTHS) for center in around]
+        kept = arguments.runs / f"round_{number + 1}.npz"
+        if not kept.is_file() or not numpy.array_equal(numpy.load(kept)["means"], added):
+            numpy.savez(kept, means=added, times=times_by(arguments, planner, added, instances))
+        means += added
+        times = numpy.hstack([times, numpy.load(kept)["times"]])
+        ratios = over(times, times[:, 0])
+        taken = taken_one_by_one(ratios, arguments.count)
+        print(f"round {number + 1}, {len(means)} candidates: the best of {len(taken)} passes comes to {best_of(ratios[:, taken]):.4f} of the "
+              f"planner's on {len(instances)} training instances", flush=True)
+    return [means[one] for one in taken[1:]]
+
+
+def judge(arguments, planner, complements):
+    """Prints what growing numbers of passes come to on validation instances."""
+    import numpy
+    instances = generate(arguments, "validation", arguments.validation)
+    times = times_by(arguments, planner, [planner.mean, *complements], instances)
+    print(f"best of so many passes over one pass of the planner, on {len(instances)} validation instances:")
+    passes = 2
+    while passes <= len(complements) + 1:
+        draws = times_by(arguments, planner, [planner.mean], instances, samples=passes - 1)
+        print(f"{passes:3} {best_of(over(times[:, :passes], times[:, 0])):.4f} with complements, "
+              f"{best_of(over(numpy.minimum(draws, times[:, :1]), times[:, 0])):.4f} with draws", flush=True)
+        passes *= 2
+
+
+def main():
+    arguments = parse_arguments()
+    planner = Planner(arguments.policy, arguments.emplace)
+    arguments.runs.mkdir(parents=True, exist_ok=True)
+    complements = find(arguments, planner)
+    judge(arguments, planner, complements)
+    planner.write(arguments.out, planner.mean, complements)
+    print(f"{arguments.out} written")
+
+
+if __name__ == "__main__":
+    run_script(main)
