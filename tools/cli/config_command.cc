@@ -1,5 +1,3 @@
-#include "tools/cli/config_command.h"
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "policy/config/run_config.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/costs_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +16,7 @@
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/measured_costs.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

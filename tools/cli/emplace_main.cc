@@ -8,16 +8,7 @@
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/threads/interrupt.h"
-#include "tools/cli/config_command.h"
-#include "tools/cli/costs_command.h"
-#include "tools/cli/evaluate_command.h"
-#include "tools/cli/export_command.h"
-#include "tools/cli/generate_command.h"
-#include "tools/cli/inspect_command.h"
-#include "tools/cli/keygen_command.h"
-#include "tools/cli/place_command.h"
-#include "tools/cli/report_command.h"
-#include "tools/cli/simulate_command.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

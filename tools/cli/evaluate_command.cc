@@ -1,5 +1,3 @@
-#include "tools/cli/evaluate_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -28,6 +26,7 @@
 #include "common/strings.h"
 #include "common/threads/interrupt.h"
 #include "policy/policy_weights.h"
+#include "tools/cli/commands.h"
 #include "tools/cli/placing_options.h"
 #include "tools/cli/progress_bar.h"
 

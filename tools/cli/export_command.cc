@@ -1,5 +1,3 @@
-#include "tools/cli/export_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -20,6 +18,7 @@
 #include "common/strings.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/generate_command.h"
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -14,7 +12,7 @@
 #include "simulator/families/family.h"
 #include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
-#include "tools/cli/instances_command.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/inspect_command.h"
-
 #include <yaml-cpp/yaml.h>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +23,7 @@
 #include "simulator/machine/cluster.h"
 #include "simulator/machine/yaml_reader.h"
 #include "simulator/methods/planner_parameters.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/instances_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/instances/instance_source.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/cli/keygen_command.h"
-
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +9,7 @@
 
 #include "common/files/json_text.h"
 #include "common/wire/access/keys.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

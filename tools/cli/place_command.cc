@@ -1,5 +1,3 @@
-#include "tools/cli/place_command.h"
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/placement_method.h"
+#include "tools/cli/commands.h"
 #include "tools/cli/place_report.h"
 #include "tools/cli/placing_options.h"
 #include "tools/cli/search_line.h"

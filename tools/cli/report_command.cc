@@ -1,5 +1,3 @@
-#include "tools/cli/report_command.h"
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "common/files/file_io.h"
 #include "common/files/output_files.h"
 #include "common/strings.h"
+#include "tools/cli/commands.h"
 #include "tools/report/report_data.h"
 #include "tools/report/report_page.h"
 

@@ -1,5 +1,3 @@
-#include "tools/cli/simulate_command.h"
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
+#include "tools/cli/commands.h"
 
 namespace emplace {
 namespace {

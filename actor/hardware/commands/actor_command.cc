@@ -1,11 +1,10 @@
-#include "actor/hardware/commands/actor_command.h"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "actor/actor_options.h"
+#include "actor/hardware/commands/commands.h"
 #include "actor/hardware/commands/measuring_command.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/measured_rewards.h"

@@ -7,11 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "actor/hardware/commands/actor_command.h"
-#include "actor/hardware/commands/measuring_command.h"
-#include "actor/hardware/commands/place_command.h"
-#include "actor/hardware/commands/profile_command.h"
-#include "actor/hardware/commands/run_command.h"
+#include "actor/hardware/commands/commands.h"
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "actor/hardware/commands/commands.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/message_channel.h"
 #include "actor/hardware/measuring/part_times.h"

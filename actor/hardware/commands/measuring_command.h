@@ -13,19 +13,12 @@
 // cannot be run at all. After either of these the process is of no use any more.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace emplace {
 
 // Program and arguments that start this process, for MeasuringProcess.
 std::vector<std::string> MeasureCommandLine();
-
-void AddMeasureCommand(CLI::App& app, std::function<int()>& run);
 
 }  // namespace emplace

@@ -1,5 +1,3 @@
-#include "actor/hardware/commands/place_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "actor/hardware/commands/commands.h"
 #include "actor/hardware/commands/measuring_command.h"
 #include "actor/hardware/commands/step_options.h"
 #include "actor/hardware/executor.h"

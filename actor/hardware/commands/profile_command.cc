@@ -1,5 +1,3 @@
-#include "actor/hardware/commands/profile_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "actor/hardware/commands/commands.h"
 #include "actor/hardware/commands/step_options.h"
 #include "actor/hardware/devices/local_devices.h"
 #include "actor/hardware/executor.h"

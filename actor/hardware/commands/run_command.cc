@@ -1,5 +1,3 @@
-#include "actor/hardware/commands/run_command.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "actor/hardware/commands/commands.h"
 #include "actor/hardware/commands/step_options.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/measured_timeline.h"
