@@ -1,10 +1,11 @@
 // emplace-actor: rolls out placement episodes for a learner. The learner sends everything else that an actor needs.
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
+#include <optional>
 
 #include "actor/actor_options.h"
 #include "actor/reward_source.h"
+#include "common/command_line.h"
 #include "common/error.h"
 
 namespace {
@@ -14,13 +15,7 @@ int Run(int argc, char** argv) {
   CLI::App app("Rolls out placement episodes for a learner, which sends the configuration, the graphs and the policy.",
                "emplace-actor");
   emplace::AddActorOptions(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw emplace::BadInput(error.what());
-  }
+  if (const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv)) return *exit_code;
   // Threads mostly wait: a heap each would only cost memory.
   mallopt(M_ARENA_MAX, 1);
   emplace::SimulatedRewards rewards;

@@ -1,11 +1,12 @@
 // emplace-load: many light actors for one learner; prints what they did as one JSON document.
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/files/open_files.h"
 #include "common/log.h"
@@ -34,13 +35,7 @@ int Run(int argc, char** argv) {
   app.add_option("--records", options.records,
                  "CSV file to write the arrival time of each notice and each version of the weights to")
       ->required();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw emplace::BadInput(error.what());
-  }
+  if (const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv)) return *exit_code;
   if (!keys.empty()) options.keys = emplace::LoadActorKeys(keys);
   std::signal(SIGINT, Interrupt);
   std::signal(SIGTERM, Interrupt);

@@ -1,11 +1,12 @@
 #include "tools/bench/harness/bench_main.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
@@ -25,13 +26,7 @@ int Run(const std::string& program, int argc, char** argv, const std::vector<Ben
                program);
   app.add_flag("--quick", effort.quick, "Run two repetitions of each benchmark, only to see that it runs");
   app.add_option("--only", only, "Names of the benchmarks to run (default: all)");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw BadInput(error.what());
-  }
+  if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   for (const std::string& name : only) {
     if (std::none_of(benches.begin(), benches.end(), [&](const Bench& bench) { return bench.name == name; })) {
       std::string names;
