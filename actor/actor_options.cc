@@ -2,26 +2,15 @@
 
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
-
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/threads/host_name.h"
+#include "common/threads/interrupt.h"
 #include "common/wire/access/actor_name.h"
 #include "common/wire/access/keys.h"
 
 namespace emplace {
-namespace {
-
-// A signal handler can reach nothing but a global.
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void Interrupt(int) { interrupted = true; }
-
-}  // namespace
 
 void AddActorOptions(CLI::App& app, ActorArguments& arguments) {
   ActorOptions& options = arguments.options;
@@ -40,10 +29,9 @@ int RunActorProgram(ActorArguments& arguments, RewardSource& rewards) {
   const std::string& name = arguments.options.name;
   if (!IsActorName(name)) throw BadInput(StrCat("--name is '", name, "', expected ", ActorNameRule()));
   if (!arguments.keys.empty()) arguments.options.keys = LoadActorKeys(arguments.keys);
-  std::signal(SIGINT, Interrupt);
-  std::signal(SIGTERM, Interrupt);
+  NoteInterrupts();
   SetLogRole(StrCat("actor ", arguments.options.name));
-  RunActor(arguments.options, interrupted, rewards);
+  RunActor(arguments.options, Interrupted(), rewards);
   return 0;
 }
 

@@ -1,7 +1,5 @@
 // emplace-learner: reads the command line, then trains until the run is over or a signal stops it; or computes as one
 // of the ranks of a learner that trains.
-#include <atomic>
-#include <csignal>
 #include <optional>
 #include <string>
 
@@ -10,16 +8,13 @@
 #include "common/files/open_files.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/threads/interrupt.h"
 #include "common/wire/access/keys.h"
 #include "common/wire/messages/messages.h"
 #include "learner/learner.h"
 #include "learner/ranks/rank_follower.h"
 
 namespace {
-
-std::atomic<bool> interrupted = false;
-
-void Interrupt(int) { interrupted = true; }
 
 // The options of rank 0, which is the learner, and of the other ranks.
 struct Options {
@@ -68,10 +63,9 @@ void Require(bool given, const char* option) {
 int Train(const emplace::LearnerOptions& options) {
   Require(!options.config.empty(), "--config");
   Require(!options.run_dir.empty(), "--dir");
-  std::signal(SIGINT, Interrupt);
-  std::signal(SIGTERM, Interrupt);
+  emplace::NoteInterrupts();
   emplace::RaiseOpenFileLimit();  // Each actor has several connections.
-  emplace::RunLearner(options, interrupted);
+  emplace::RunLearner(options, emplace::Interrupted());
   return 0;
 }
 
@@ -82,8 +76,7 @@ int Follow(Options& options) {
   options.rank.keys = emplace::LoadRankKeys(options.rank_keys);
   // It ends when rank 0 does. A signal to all processes of the run is rank 0's to answer: it still needs the ranks for
   // the update under way.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_IGN);
+  emplace::IgnoreInterrupts();
   emplace::RunRank(options.rank);
   return 0;
 }

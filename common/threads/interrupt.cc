@@ -16,7 +16,9 @@ namespace {
 // All commands end within half a second, also on a busy machine.
 constexpr timespec kToEndWell = {.tv_sec = 0, .tv_nsec = 330'000'000};
 
+// A signal handler can reach nothing but a global.
 std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 // What the first of the two threads has decided: the one that finishes, or the one below that ends all.
 enum class End : uint8_t { kOpen, kFinish, kNow };
 std::atomic<End> chosen_end = End::kOpen;
@@ -41,6 +43,11 @@ void Decide(End wanted) {
   ::_exit(1);
 }
 
+void HandleBoth(void (*handler)(int)) {
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
+}
+
 }  // namespace
 
 const std::atomic<bool>& Interrupted() { return interrupted; }
@@ -55,5 +62,11 @@ void CatchInterrupts(const std::string& program) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // Threads inherit it, so that only the one below gets them.
   std::thread([signals, line = program + ": interrupted\n"] { Watch(signals, line); }).detach();
 }
+
+void NoteInterrupts() {
+  HandleBoth([](int /*signal*/) { interrupted = true; });
+}
+
+void IgnoreInterrupts() { HandleBoth(SIG_IGN); }
 
 }  // namespace emplace

@@ -28,6 +28,7 @@
 #include "common/error.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
+#include "common/threads/interrupt.h"
 #include "simulator/graph/graph_io.h"
 
 namespace emplace {
@@ -42,9 +43,7 @@ constexpr size_t kMostReferences = 8;
 // Whatever the actor's end is, and before the learner or another process if memory runs out.
 void LiveNoLongerThanTheActor() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Ctrl-C in a terminal, or a signal to all processes of a job: the actor ends this process.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_IGN);
+  IgnoreInterrupts();  // The actor ends this process.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   const rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);

@@ -1,6 +1,4 @@
 // emplace-load: many light actors for one learner; prints what they did as one JSON document.
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,14 +8,11 @@
 #include "common/error.h"
 #include "common/files/open_files.h"
 #include "common/log.h"
+#include "common/threads/interrupt.h"
 #include "common/wire/access/keys.h"
 #include "tests/cluster/load/fleet.h"
 
 namespace {
-
-std::atomic<bool> interrupted = false;
-
-void Interrupt(int) { interrupted = true; }
 
 int Run(int argc, char** argv) {
   emplace::load::FleetOptions options;
@@ -37,12 +32,11 @@ int Run(int argc, char** argv) {
       ->required();
   if (const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv)) return *exit_code;
   if (!keys.empty()) options.keys = emplace::LoadActorKeys(keys);
-  std::signal(SIGINT, Interrupt);
-  std::signal(SIGTERM, Interrupt);
+  emplace::NoteInterrupts();
   emplace::SetLogRole(options.name);
   emplace::RaiseOpenFileLimit();
   emplace::load::Fleet fleet(options);
-  const emplace::load::FleetTotals totals = fleet.Run(interrupted);
+  const emplace::load::FleetTotals totals = fleet.Run(emplace::Interrupted());
   const nlohmann::json out = {{"joined", totals.joined},     {"join_s", totals.join_s},
                               {"produced", totals.produced}, {"held_back", totals.held_back},
                               {"weights", totals.weights},   {"weights_bytes", totals.weights_bytes}};

@@ -62,5 +62,26 @@ TEST_F(InterruptDeathTest, ASecondSignalEndsItNonetheless) {
       testing::ExitedWithCode(1), "^emplace: interrupted\n$");
 }
 
+TEST_F(InterruptDeathTest, AProgramThatNotesSignalsEndsInItsOwnTime) {
+  EXPECT_EXIT(
+      {
+        NoteInterrupts();
+        Interrupt();
+        Interrupt();
+        EndWell();
+      },
+      testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(InterruptDeathTest, AProgramThatIgnoresSignalsGoesOn) {
+  EXPECT_EXIT(
+      {
+        IgnoreInterrupts();
+        Interrupt();
+        EndWell();
+      },
+      testing::ExitedWithCode(3), "^$");
+}
+
 }  // namespace
 }  // namespace emplace
