@@ -31,7 +31,7 @@ class PolicyMethod final : public PlacementMethod {
     const PlacerResult placed = PlaceWithPolicy(*player_, task, placer_);
     MethodResult result;
     result.evaluations = placed.evaluations;
-    result.score = {BytesOver(placed.peak_bytes, task.sim.memory_bytes), placed.makespan_us};
+    result.score = {TotalBytesOver(placed.peak_bytes, task.sim.memory_bytes), placed.makespan_us};
     result.placement = Placement(static_cast<size_t>(task.sim.num_ops));
     task.Expand(placed.groups, *result.placement);
     return result;

@@ -10,7 +10,7 @@ namespace emplace {
 namespace {
 
 // Bytes over its memory on the fullest device; 0 when everything fits.
-int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> memory_bytes) {
+int64_t MaxBytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> memory_bytes) {
   int64_t over = 0;
   for (size_t d = 0; d < peak_bytes.size(); ++d) over = std::max(over, peak_bytes[d] - memory_bytes[d]);
   return over;
@@ -48,7 +48,7 @@ double SecondsOf(RewardUnit unit, double time) {
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
            std::span<const int64_t> memory_bytes) {
   const double time = InUnit(config.reward, makespan_us * 1e-6);
-  const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;
+  const double gigabytes_over = static_cast<double>(MaxBytesOver(peak_bytes, memory_bytes)) * 1e-9;
   return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
 }
 

@@ -17,7 +17,7 @@ std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, c
   if (!order.empty()) SetOrder(order, task, single);
   const MethodScore single_score = Score(task, single);
   const auto rank = [&](const MethodResult& of, const MethodScore& by) {
-    const int64_t over = of.placement ? BytesOver(by.peak_bytes, task.sim.memory_bytes) : 0;
+    const int64_t over = of.placement ? TotalBytesOver(by.peak_bytes, task.sim.memory_bytes) : 0;
     return std::tuple(!of.placement, over, by.Us(objective));
   };
   const bool fallback = rank(single, single_score) < rank(result, score);

@@ -19,8 +19,8 @@ struct SearchScore {
   auto operator<=>(const SearchScore&) const = default;
 };
 
-// bytes, memory_bytes: [D]
-int64_t BytesOver(std::span<const int64_t> bytes, std::span<const int64_t> memory_bytes);
+// The bytes over the memory, summed over devices. bytes, memory_bytes: [D]
+int64_t TotalBytesOver(std::span<const int64_t> bytes, std::span<const int64_t> memory_bytes);
 
 // Not thread-safe. Its constructor allocates, and the first SetPriority.
 class PlacementScorer {

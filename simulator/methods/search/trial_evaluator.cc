@@ -56,7 +56,7 @@ std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us
 }
 
 std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us, GiveUp when) {
-  if (BytesOver(least_bytes_, task_.sim.memory_bytes) > base_score_.bytes_over) return std::nullopt;
+  if (TotalBytesOver(least_bytes_, task_.sim.memory_bytes) > base_score_.bytes_over) return std::nullopt;
   // What lacks less memory is taken with any makespan.
   const bool base_fits = base_score_.bytes_over == 0;
   SearchScore score;
@@ -79,9 +79,9 @@ void TrialEvaluator::Assign(const OpMove& to) {
 }
 
 int64_t TrialEvaluator::PeakBytesOver() {
-  if (BytesOver(most_bytes_, task_.sim.memory_bytes) == 0) return 0;
+  if (TotalBytesOver(most_bytes_, task_.sim.memory_bytes) == 0) return 0;
   simulator_.Peak(placement_, peak_bytes_);
-  return BytesOver(peak_bytes_, task_.sim.memory_bytes);
+  return TotalBytesOver(peak_bytes_, task_.sim.memory_bytes);
 }
 
 }  // namespace emplace
