@@ -10,10 +10,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "actor/control_client.h"
+#include "actor/control_exchange.h"
+#include "actor/conversation.h"
 #include "actor/rollout.h"
 #include "actor/trajectory_sender.h"
 #include "actor/trial_rollout.h"
@@ -147,11 +150,11 @@ class SessionRollouts {
 };
 
 // What the learner wants measured, before episodes go on: it holds an episode back for the answer.
-void AnswerMeasureRequests(ControlClient& client, const SessionRollouts& rollouts) {
-  while (const std::optional<MeasureRequest> request = client.TakeMeasureRequest()) {
+void AnswerMeasureRequests(ControlExchange& control, const SessionRollouts& rollouts) {
+  while (const std::optional<MeasureRequest> request = control.TakeMeasureRequest()) {
     const std::optional<double> makespan_us = rollouts.MeasureFor(*request);
     if (makespan_us) {
-      client.Answer({rollouts.session()->actor, request->id, *makespan_us});
+      control.Answer({rollouts.session()->actor, request->id, *makespan_us});
     } else {
       LogWarning(StrCat("the learner asks for a measurement of graph ", request->graph, ", ", request->groups.size(),
                         " groups, which fits none of its graphs: it gets no answer"));
@@ -162,12 +165,14 @@ void AnswerMeasureRequests(ControlClient& client, const SessionRollouts& rollout
 }  // namespace
 
 void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted, RewardSource& rewards) {
-  ControlClient client({.learner_address = options.learner,
-                        .name = options.name,
-                        .patience = options.patience,
-                        .keys = options.keys,
-                        .measures = rewards.measures()});
-  const auto is_over = [&] { return interrupted || client.state().ending; };
+  const ConversationOptions conversation = {.learner_address = options.learner,
+                                            .name = options.name,
+                                            .patience = options.patience,
+                                            .keys = options.keys,
+                                            .measures = rewards.measures()};
+  ControlExchange control;
+  std::jthread talking([&](const std::stop_token& stop) { Converse(conversation, control, stop); });
+  const auto is_over = [&] { return interrupted || control.state().ending; };
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
   std::optional<SessionRollouts> rollouts;
@@ -175,13 +180,13 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
   PausingWork work(measuring);
   ControlState state;
   while (!interrupted && !state.ending) {
-    state = client.state();
+    state = control.state();
     measuring = state.measuring && !rewards.measures();
     if (state.session && (!rollouts || rollouts->session() != state.session)) {
       if (rollouts) {
         LogInfo(StrCat("incarnation ", rollouts->session()->actor.incarnation, " made ", rollouts->produced()));
-        client.SayGoodbye({state.session->actor.actor_id, rollouts->session()->actor.incarnation},
-                          rollouts->produced());
+        control.SayGoodbye({state.session->actor.actor_id, rollouts->session()->actor.incarnation},
+                           rollouts->produced());
       }
       rollouts.reset();  // First: two sessions' graphs need not be in memory together.
       rollouts.emplace(state.session, rewards.Begin(state.session, is_over));
@@ -190,35 +195,37 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
       malloc_trim(0);  // The Welcome was larger than all that follows.
     }
     if (!state.weights) {
-      state = client.WaitForChange(state, kInterruptWait);
+      state = control.WaitForChange(state, kInterruptWait);
       continue;
     }
     if (rollouts->lockstep() && !rollouts->StartOrContinueWork(state)) {
-      client.AskForWork();
-      state = client.WaitForChange(state, kInterruptWait);
+      control.AskForWork();
+      state = control.WaitForChange(state, kInterruptWait);
       continue;
     }
     try {
-      if (rewards.measures()) AnswerMeasureRequests(client, *rollouts);
+      if (rewards.measures()) AnswerMeasureRequests(control, *rollouts);
       if (!rollouts->lockstep() && rollouts->MustWait(state.sequence_limit)) {
-        client.WaitForChange(state, kInterruptWait);  // `state` stays: what changes may be the session.
+        control.WaitForChange(state, kInterruptWait);  // `state` stays: what changes may be the session.
       } else {
         rollouts->Advance(state, *sender, work);
       }
     } catch (const MeasurementCancelled&) {
-      state = client.state();
+      state = control.state();
       break;
     }
-    client.Report({.session = rollouts->session()->id,
-                   .produced = rollouts->produced(),
-                   .version = state.weights->version,
-                   .window_us = static_cast<uint64_t>(rewards.window_time().count())});
+    control.Report({.session = rollouts->session()->id,
+                    .produced = rollouts->produced(),
+                    .version = state.weights->version,
+                    .window_us = static_cast<uint64_t>(rewards.window_time().count())});
   }
   if (state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
   if (!rollouts) return;
   if (!sender->Drain(kDrainTimeout))
     LogWarning(StrCat("not everything was sent within ", kDrainTimeout.count(), " ms"));
-  client.Leave(rollouts->session()->actor, rollouts->produced());
+  control.SayGoodbye(rollouts->session()->actor, rollouts->produced());
+  control.Leave();
+  talking.join();
   LogInfo(StrCat("goodbye after ", rollouts->produced(), " trajectories"));
 }
 

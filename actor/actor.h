@@ -1,4 +1,4 @@
-// One actor process: a loop that joins the control client, the rollouts and the sender of trajectories.
+// One actor process: a loop that joins the conversation with the learner, the rollouts and the sender of trajectories.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// What an actor's threads and the one that talks with the learner (conversation.h) tell each other.
+// What the thread that plays an actor's episodes and the one that talks with the learner (conversation.h) tell each
+// other.
 #pragma once
 
 #include <chrono>
@@ -47,15 +48,19 @@ struct ActorProgress {
 // Any thread may call any function.
 class ControlExchange {
  public:
-  // --- For the actor's threads: see ControlClient ---
-  ControlState state() const;
+  // --- For the thread that plays ---
+  ControlState state() const;  // The weights are always the newest version of the current session.
+  // The state, after waiting for at most `timeout` until it differs from `seen`.
   ControlState WaitForChange(const ControlState& seen, std::chrono::milliseconds timeout);
-  void Report(const ActorProgress& progress);
-  void AskForWork();
+  void Report(const ActorProgress& progress);  // Sets what heartbeats tell the learner.
+  void AskForWork();  // Asks for more episodes, in lockstep: all that the learner gave are played.
+  // The oldest placement of the current session that the learner wants measured and that was not returned yet, if any.
   std::optional<MeasureRequest> TakeMeasureRequest();
   void Answer(const MeasureReply& reply);
+  // Tells the current learner how many episodes an ended incarnation has produced. Without this, its ledger could not
+  // know how many episodes a crashed learner lost.
   void SayGoodbye(const ActorKey& actor, uint64_t produced);
-  void Leave();  // After the goodbyes that were said.
+  void Leave();  // Ends the conversation after the goodbyes that were said.
 
   // --- For the thread that talks with the learner ---
   // A new session has neither weights nor work, and placements to measure for an earlier one are forgotten.

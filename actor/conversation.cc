@@ -1,12 +1,21 @@
 #include "actor/conversation.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "actor/session.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "common/trajectory.h"
+#include "common/wire/actor_endpoint.h"
+#include "common/wire/messages/messages.h"
 #include "common/wire/messages/weights_hash.h"
 
 namespace emplace {
@@ -25,7 +34,50 @@ milliseconds Milliseconds(double seconds) {
   return std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(seconds));
 }
 
-}  // namespace
+// Belongs to the thread that made it, as its socket does.
+class Conversation {
+ public:
+  // REQUIRES: both outlive the conversation.
+  Conversation(const ConversationOptions& options, ControlExchange& exchange);
+
+  // One round: says what is due, hears what has come. Waits only for a moment.
+  void RunOnce();
+
+  void Send(const ActorMessage& message) { endpoint_.Send(message); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void SendDue(Clock::time_point now);
+  void SayHello(Clock::time_point now);
+  void Handle(Welcome welcome);
+  void Handle(const Notice& notice);
+  void Handle(const WeightsReply& reply);
+  void Handle(const Work& work);
+  void Handle(MeasureRequest request);
+  void Handle(const Refusal& refusal);
+  void Handle(const Stop& stop);
+  void WantVersion(PolicyVersion version);
+
+  const ConversationOptions& options_;
+  ControlExchange& exchange_;
+  ActorEndpoint endpoint_;
+  std::chrono::milliseconds patience_;
+  Clock::time_point last_heard_ = Clock::now();
+  std::shared_ptr<const Session> session_;  // nullptr: not welcomed.
+  uint64_t nonce_;
+  std::vector<Incarnation> earlier_;  // With learners before; the latest first.
+  std::chrono::milliseconds hello_wait_;
+  Clock::time_point next_hello_;
+  Clock::time_point next_heartbeat_;
+  std::optional<PolicyVersion> version_;  // Newest here.
+  PolicyVersion newest_announced_ = 0;
+  bool weights_wanted_ = false;
+  Clock::time_point next_request_;
+  Work work_;  // All that was given of its version.
+  bool work_wanted_ = false;
+  Clock::time_point next_work_request_;
+};
 
 Conversation::Conversation(const ConversationOptions& options, ControlExchange& exchange)
     : options_(options),
@@ -181,6 +233,25 @@ void Conversation::WantVersion(PolicyVersion version) {
   newest_announced_ = version;
   if (!version_ || version <= *version_) return;  // Not even the first are here: already asked for.
   weights_wanted_ = true;
+}
+
+}  // namespace
+
+void Converse(const ConversationOptions& options, ControlExchange& exchange, const std::stop_token& stop) {
+  try {
+    Conversation conversation(options, exchange);
+    while (!stop.stop_requested()) {
+      const auto [goodbyes, leaving] = exchange.TakeGoodbyes();
+      for (const Goodbye& goodbye : goodbyes) conversation.Send(goodbye);
+      for (const MeasureReply& reply : exchange.TakeMeasureReplies()) conversation.Send(reply);
+      if (leaving) return;
+      conversation.RunOnce();
+    }
+  } catch (const Error& error) {
+    exchange.End({true, error.kind(), error.what()});
+  } catch (const std::exception& error) {
+    exchange.End({true, Error::Kind::kRunFailed, StrCat("control connection: ", error.what())});
+  }
 }
 
 }  // namespace emplace

@@ -1,21 +1,17 @@
-// An actor's part of the conversation with the learner on the control socket: it says Hello until a Welcome comes,
-// sends heartbeats, fetches weights and work, and hears when to end. When the learner is replaced, it says Hello again
-// and gets a new incarnation.
+// An actor's conversation with the learner on the control socket: it says Hello until a Welcome comes, sends
+// heartbeats, fetches weights and work, hears when to end, and says Goodbye.
+//
+// A session is one learner process. When the learner is replaced, the actor says Hello again and gets a new
+// incarnation; whoever holds the old session may finish with it.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
-#include <vector>
 
 #include "actor/control_exchange.h"
-#include "actor/session.h"
-#include "common/trajectory.h"
 #include "common/wire/access/keys.h"
-#include "common/wire/actor_endpoint.h"
-#include "common/wire/messages/messages.h"
 
 namespace emplace {
 
@@ -28,49 +24,9 @@ struct ConversationOptions {
   bool measures = false;  // As in Hello.
 };
 
-// Belongs to the thread that made it, as its socket does.
-class Conversation {
- public:
-  // What the learner says goes to `exchange`. REQUIRES: both outlive the conversation.
-  Conversation(const ConversationOptions& options, ControlExchange& exchange);
-
-  // One round: says what is due, hears what has come. Waits only for a moment.
-  void RunOnce();
-
-  void Send(const ActorMessage& message) { endpoint_.Send(message); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void SendDue(Clock::time_point now);
-  void SayHello(Clock::time_point now);
-  void Handle(Welcome welcome);
-  void Handle(const Notice& notice);
-  void Handle(const WeightsReply& reply);
-  void Handle(const Work& work);
-  void Handle(MeasureRequest request);
-  void Handle(const Refusal& refusal);
-  void Handle(const Stop& stop);
-  void WantVersion(PolicyVersion version);
-
-  const ConversationOptions& options_;
-  ControlExchange& exchange_;
-  ActorEndpoint endpoint_;
-  std::chrono::milliseconds patience_;
-  Clock::time_point last_heard_ = Clock::now();
-  std::shared_ptr<const Session> session_;  // nullptr: not welcomed.
-  uint64_t nonce_;
-  std::vector<Incarnation> earlier_;  // With learners before; the latest first.
-  std::chrono::milliseconds hello_wait_;
-  Clock::time_point next_hello_;
-  Clock::time_point next_heartbeat_;
-  std::optional<PolicyVersion> version_;  // Newest here.
-  PolicyVersion newest_announced_ = 0;
-  bool weights_wanted_ = false;
-  Clock::time_point next_request_;
-  Work work_;  // All that was given of its version.
-  bool work_wanted_ = false;
-  Clock::time_point next_work_request_;
-};
+// Talks with the learner, on a thread of its own, until ControlExchange::Leave has been called and all goodbyes are
+// sent, or until `stop`: then without a Goodbye, so that to the learner the actor is lost. What the learner says, and
+// any failure, goes to `exchange`; nothing is thrown.
+void Converse(const ConversationOptions& options, ControlExchange& exchange, const std::stop_token& stop);
 
 }  // namespace emplace

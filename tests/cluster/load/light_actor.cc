@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// As actor/control_client.cc and actor/trajectory_sender.cc have them.
+// As actor/conversation.cc and actor/trajectory_sender.cc have them.
 constexpr milliseconds kFirstHelloWait(1000);
 constexpr milliseconds kLastHelloWait(8000);
 constexpr milliseconds kWeightsWait(1000);
