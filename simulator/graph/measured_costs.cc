@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "common/files/csv.h"
 #include "common/parse_number.h"
+#include "common/quantile.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -78,13 +78,6 @@ class Columns {
   const std::string& source_;
   std::map<std::string, size_t> position_;
 };
-
-// REQUIRES: not empty.
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : std::midpoint(values[middle - 1], values[middle]);
-}
 
 void AddKindsOf(const OpGraph& graph, std::set<std::string>& kinds) {
   for (const Op& op : graph.ops()) {

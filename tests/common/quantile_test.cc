@@ -39,5 +39,19 @@ TEST(Quantile, IsLinearBetweenSamples) {
   EXPECT_DOUBLE_EQ(Quantile({7}, 0.3), 7);
 }
 
+TEST(Median, IsTheMiddleOrTheMeanOfTheMiddleTwo) {
+  EXPECT_EQ(Median({7}), 7);
+  EXPECT_EQ(Median({30, 10, 20}), 20);
+  EXPECT_EQ(Median({4, 1, 3, 100}), 3.5);
+}
+
+TEST(Median, IsTheQuantileAtOneHalf) {
+  Rng rng(2);
+  for (int round = 0; round < 1000; ++round) {
+    const std::vector<double> samples = RandomSamples(rng);
+    EXPECT_DOUBLE_EQ(Median(samples), Quantile(samples, 0.5));
+  }
+}
+
 }  // namespace
 }  // namespace emplace

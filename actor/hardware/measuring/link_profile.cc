@@ -66,7 +66,7 @@ std::vector<TransferTime> TimeTransfers(const Cluster& cluster, DeviceIndex from
     }
   }
   std::vector<TransferTime> medians;
-  for (size_t size = 0; size < kSizes.size(); ++size) medians.push_back({kSizes[size], Quantile(samples[size], 0.5)});
+  for (size_t size = 0; size < kSizes.size(); ++size) medians.push_back({kSizes[size], Median(samples[size])});
   return medians;
 }
 

@@ -20,7 +20,7 @@ void AddDurations(const std::vector<double>& begin_us, const std::vector<double>
 std::vector<double> Medians(const std::vector<std::vector<double>>& samples) {
   std::vector<double> medians;
   for (const std::vector<double>& one : samples) {
-    medians.push_back(one.empty() ? std::numeric_limits<double>::quiet_NaN() : Quantile(one, 0.5));
+    medians.push_back(one.empty() ? std::numeric_limits<double>::quiet_NaN() : Median(one));
   }
   return medians;
 }
@@ -29,7 +29,7 @@ std::vector<double> Medians(const std::vector<std::vector<double>>& samples) {
 
 StepStatistics Summarize(const std::vector<double>& step_us) {
   StepStatistics statistics{.steps = static_cast<int32_t>(step_us.size()),
-                            .median_us = Quantile(step_us, 0.5),
+                            .median_us = Median(step_us),
                             .lower_quartile_us = Quantile(step_us, 0.25),
                             .upper_quartile_us = Quantile(step_us, 0.75)};
   statistics.outliers = static_cast<int32_t>(

@@ -96,7 +96,7 @@ OpProfile ProfileOps(const OpGraph& graph, const Cluster& cluster, DeviceIndex d
   }
   if (ops == 0) throw BadInput(StrCat("graph '", graph.name(), "': none of its ops can be run"));
   for (auto& [key, cost] : by_key) profile.costs.push_back({key, cost.us / static_cast<double>(cost.ops), cost.ops});
-  profile.op_overhead_us = Quantile(idle_us, 0.5) / static_cast<double>(ops);
+  profile.op_overhead_us = Median(idle_us) / static_cast<double>(ops);
   return profile;
 }
 

@@ -58,8 +58,7 @@ PartTimes PartMeasurements::Medians() const {
   for (size_t value = 0; value < copy_us_.size(); ++value) {
     if (copy_us_[value].empty()) continue;
     const StepValue& copy = program_.values[value];
-    parts.copies.push_back(
-        {.op = copy.op, .output = copy.output, .to = copy.device, .us = Quantile(copy_us_[value], 0.5)});
+    parts.copies.push_back({.op = copy.op, .output = copy.output, .to = copy.device, .us = Median(copy_us_[value])});
   }
   return parts;
 }

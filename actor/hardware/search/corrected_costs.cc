@@ -38,7 +38,7 @@ void CorrectedCosts::Add(const Placement& placement, const MeasuredStep& step) {
   AddParts(placement, step.placement_parts, step.reference_us);
 }
 
-double CorrectedCosts::ReferenceUs() const { return Quantile(reference_us_, 0.5); }
+double CorrectedCosts::ReferenceUs() const { return Median(reference_us_); }
 
 void CorrectedCosts::AddParts(const Placement& placement, const PartTimes& parts, double reference_us) {
   for (size_t op = 0; op < parts.op_us.size(); ++op) {

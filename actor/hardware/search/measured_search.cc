@@ -165,7 +165,7 @@ class MeasuredSearch {
     // Where the best few had a turn each, these turns decide: the first measurement of the best was luck in part.
     const bool by_turns = rounds_at_end_ > 0 && !std::ranges::all_of(trials, LacksATurn);
     if (by_turns) std::erase_if(trials, LacksATurn);
-    const auto ratio_of = [&](const Trial* trial) { return by_turns ? Quantile(trial->again, 0.5) : *trial->ratio; };
+    const auto ratio_of = [&](const Trial* trial) { return by_turns ? Median(trial->again) : *trial->ratio; };
     const auto best = std::ranges::min_element(trials, {}, ratio_of);
     MeasuredSearchResult result;
     result.placement = {.placement = reference_, .orders = {}};

@@ -24,10 +24,10 @@ std::pair<double, double> StepTimesOf(const StepSamples& samples) {
   std::vector<double> of_reference = UndisturbedUs(reference);
   std::vector<double> of_placement = UndisturbedUs(placement);
   if (of_reference.size() >= kEnoughSteps && of_placement.size() >= kEnoughSteps) {
-    return {Quantile(std::move(of_reference), 0.5), Quantile(std::move(of_placement), 0.5)};
+    return {Median(std::move(of_reference)), Median(std::move(of_placement))};
   }
   if (reference.replayed_us > 0 && placement.replayed_us > 0) return {reference.replayed_us, placement.replayed_us};
-  return {Quantile(reference.us, 0.5), Quantile(placement.us, 0.5)};
+  return {Median(reference.us), Median(placement.us)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/quantile.h"
 #include "common/strings.h"
 #include "learner/update/evolution/cma.h"
 #include "learner/update/evolution/openai_es.h"
@@ -47,12 +48,6 @@ float Narrow(double value) { return static_cast<float>(value); }
 // Of the parameters that are learned; others stay as they are.
 void SetMean(std::span<const double> mean, PolicyWeights& weights) {
   std::ranges::transform(mean, weights.values.begin(), Narrow);
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 double SumOfSquares(std::span<const double> values) {

@@ -9,6 +9,7 @@
 
 #include "common/command_line.h"
 #include "common/error.h"
+#include "common/quantile.h"
 #include "tests/support/placeto_net.h"
 #include "tools/bench/cuda/gpu_bench.h"
 

@@ -6,6 +6,7 @@
 
 #include "common/command_line.h"
 #include "common/error.h"
+#include "common/quantile.h"
 #include "learner/ranks/nccl_collective.h"
 #include "tools/bench/cuda/gpu_bench.h"
 

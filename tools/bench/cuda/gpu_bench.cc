@@ -2,7 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -94,12 +93,6 @@ double UpdatesPerSecond(gpu::UpdateCuda& update, const GpuBatch& batch, double s
   std::vector<float> values(batch.weights.values.size());
   return PerSecond(
       seconds, [&] { update.Update(batch.episodes, batch.states, batch.scalars, values); }, [] {});
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 int PrintMeasured(const std::function<nlohmann::json()>& measure) {

@@ -53,8 +53,6 @@ double PerSecond(double seconds, const std::function<void()>& once, const std::f
 // Updates a second, one after the other.
 double UpdatesPerSecond(gpu::UpdateCuda& update, const GpuBatch& batch, double seconds);
 
-double Median(std::vector<double> values);  // REQUIRES: at least one
-
 // Prints what measure() returns, with the name of the GPU. Where there is none it says in one line that nothing was
 // measured. Returns the exit code: kNoGpu then, else 0.
 inline constexpr int kNoGpu = 77;

@@ -16,12 +16,8 @@ double ProcessorSeconds() {
 }
 
 Figure Summarize(const std::string& name, const std::string& unit, const std::vector<double>& samples) {
-  return {name,
-          unit,
-          Quantile(samples, 0.5),
-          Quantile(samples, 0.1),
-          Quantile(samples, 0.9),
-          static_cast<int>(samples.size())};
+  return {
+      name, unit, Median(samples), Quantile(samples, 0.1), Quantile(samples, 0.9), static_cast<int>(samples.size())};
 }
 
 std::vector<double> Repeat(int repetitions, const Variant& variant) {
