@@ -128,6 +128,83 @@ void CheckAllowed(const GroupGraph& graph) {
   }
 }
 
+SimGraph GetSim(const ArrayBundle& bundle) {
+  const std::vector<int32_t> sizes = bundle.Get<int32_t>("sim.sizes");
+  const std::vector<double> machine = bundle.Get<double>("sim.machine");
+  if (sizes.size() != 4 || machine.size() != 5) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
+  SimGraph sim;
+  sim.num_ops = sizes[0];
+  sim.num_devices = sizes[1];
+  if (sizes[2] < 0 || sizes[2] > static_cast<int32_t>(LinkModel::kTopology)) {
+    throw TaskError(StrCat("link model ", sizes[2], " is unknown"));
+  }
+  sim.link_model = static_cast<LinkModel>(sizes[2]);
+  if (sizes[3] < 0 || sizes[3] > static_cast<int32_t>(MemoryRule::kPlaceto)) {
+    throw TaskError(StrCat("memory rule ", sizes[3], " is unknown"));
+  }
+  sim.memory_rule = static_cast<MemoryRule>(sizes[3]);
+  if (sim.num_devices > kMaxDevices)
+    throw TaskError(StrCat(sim.num_devices, " devices, expected at most ", kMaxDevices));
+  sim.cost_us = bundle.Get<double>("sim.cost_us");
+  sim.tensor_begin = bundle.Get<int32_t>("sim.tensor_begin");
+  sim.tensor_bytes = bundle.Get<int64_t>("sim.tensor_bytes");
+  sim.tensor_held_bytes = bundle.Get<int64_t>("sim.tensor_held_bytes");
+  sim.tensor_consumers.begin = bundle.Get<int32_t>("sim.consumers.begin");
+  sim.tensor_consumers.items = bundle.Get<int32_t>("sim.consumers.items");
+  sim.num_inputs = bundle.Get<int32_t>("sim.num_inputs");
+  sim.output_bytes = bundle.Get<int64_t>("sim.output_bytes");
+  sim.param_bytes = bundle.Get<int64_t>("sim.param_bytes");
+  sim.temp_bytes = bundle.Get<int64_t>("sim.temp_bytes");
+  sim.staying_bytes = bundle.Get<int64_t>("sim.staying_bytes");
+  sim.op_overhead_us = machine[0];
+  sim.bandwidth_bytes_per_us = machine[1];
+  sim.transfer_latency_us = machine[2];
+  sim.transfer_overhead_us = machine[3];
+  sim.blocking = machine[4];
+  sim.memory_bytes = bundle.Get<int64_t>("sim.memory_bytes");
+  if (sim.link_model == LinkModel::kTopology) sim.routes = GetRoutes(bundle);
+  sim.Validate();
+  return sim;
+}
+
+GroupGraph GetGroups(const ArrayBundle& bundle, const SimGraph& sim) {
+  GroupGraph groups;
+  groups.num_groups = Scalar<int32_t>(bundle, "groups.count");
+  if (groups.num_groups < 1 || groups.num_groups > sim.num_ops) {
+    throw TaskError(StrCat("'groups.count' is ", groups.num_groups, ", expected 1..", sim.num_ops));
+  }
+  groups.num_devices = sim.num_devices;
+  groups.cost_us = bundle.Get<double>("groups.cost_us");
+  groups.output_bytes = bundle.Get<int64_t>("groups.output_bytes");
+  groups.memory_bytes = bundle.Get<int64_t>("groups.memory_bytes");
+  groups.parents.begin = bundle.Get<int32_t>("groups.parents.begin");
+  groups.parents.items = bundle.Get<int32_t>("groups.parents.items");
+  groups.allowed = bundle.Get<uint8_t>("groups.allowed");
+  CheckSizes("groups.cost_us", groups.cost_us, groups.num_groups);
+  CheckSizes("groups.output_bytes", groups.output_bytes, groups.num_groups);
+  CheckSizes("groups.memory_bytes", groups.memory_bytes, groups.num_groups);
+  CheckParents(groups);
+  CheckAllowed(groups);
+  groups.DeriveChildren();
+  return groups;
+}
+
+// A group may only be sent where every op of it may run: the simulator relies on it.
+void CheckGroupOfOp(const PlacementTask& task) {
+  if (task.group_of_op.size() != static_cast<size_t>(task.sim.num_ops))
+    throw TaskError("'group_of_op' has another size");
+  for (size_t o = 0; o < task.group_of_op.size(); ++o) {
+    const GroupIndex group = task.group_of_op[o];
+    if (group < 0 || group >= task.groups.num_groups) throw TaskError(StrCat("'group_of_op' holds ", group));
+    for (size_t d = 0; d < static_cast<size_t>(task.sim.num_devices); ++d) {
+      const bool may_run = task.sim.MayRun(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d));
+      if (task.groups.Allowed(static_cast<size_t>(group), d) && !may_run) {
+        throw TaskError(StrCat("'groups.allowed': group ", group, " may go to device ", d, ", op ", o, " may not"));
+      }
+    }
+  }
+}
+
 // The kinds, or of many the nearest name and those that begin like `wanted`, and how many there are besides.
 std::string NearKinds(const std::set<std::string>& known, const std::string& wanted) {
   constexpr size_t kMost = 12;
@@ -269,77 +346,13 @@ ArrayBundle ToBundle(const PlacementTask& task) {
 PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   PlacementTask task;
   task.name = bundle.GetText("name");
-  const std::vector<int32_t> sizes = bundle.Get<int32_t>("sim.sizes");
-  const std::vector<double> machine = bundle.Get<double>("sim.machine");
-  if (sizes.size() != 4 || machine.size() != 5) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
-  SimGraph& sim = task.sim;
-  sim.num_ops = sizes[0];
-  sim.num_devices = sizes[1];
-  if (sizes[2] < 0 || sizes[2] > static_cast<int32_t>(LinkModel::kTopology)) {
-    throw TaskError(StrCat("link model ", sizes[2], " is unknown"));
-  }
-  sim.link_model = static_cast<LinkModel>(sizes[2]);
-  if (sizes[3] < 0 || sizes[3] > static_cast<int32_t>(MemoryRule::kPlaceto)) {
-    throw TaskError(StrCat("memory rule ", sizes[3], " is unknown"));
-  }
-  sim.memory_rule = static_cast<MemoryRule>(sizes[3]);
-  if (sim.num_devices > kMaxDevices)
-    throw TaskError(StrCat(sim.num_devices, " devices, expected at most ", kMaxDevices));
-  sim.cost_us = bundle.Get<double>("sim.cost_us");
-  sim.tensor_begin = bundle.Get<int32_t>("sim.tensor_begin");
-  sim.tensor_bytes = bundle.Get<int64_t>("sim.tensor_bytes");
-  sim.tensor_held_bytes = bundle.Get<int64_t>("sim.tensor_held_bytes");
-  sim.tensor_consumers.begin = bundle.Get<int32_t>("sim.consumers.begin");
-  sim.tensor_consumers.items = bundle.Get<int32_t>("sim.consumers.items");
-  sim.num_inputs = bundle.Get<int32_t>("sim.num_inputs");
-  sim.output_bytes = bundle.Get<int64_t>("sim.output_bytes");
-  sim.param_bytes = bundle.Get<int64_t>("sim.param_bytes");
-  sim.temp_bytes = bundle.Get<int64_t>("sim.temp_bytes");
-  sim.staying_bytes = bundle.Get<int64_t>("sim.staying_bytes");
-  sim.op_overhead_us = machine[0];
-  sim.bandwidth_bytes_per_us = machine[1];
-  sim.transfer_latency_us = machine[2];
-  sim.transfer_overhead_us = machine[3];
-  sim.blocking = machine[4];
-  sim.memory_bytes = bundle.Get<int64_t>("sim.memory_bytes");
-  if (sim.link_model == LinkModel::kTopology) sim.routes = GetRoutes(bundle);
-  sim.Validate();
-
-  GroupGraph& groups = task.groups;
-  groups.num_groups = Scalar<int32_t>(bundle, "groups.count");
-  if (groups.num_groups < 1 || groups.num_groups > sim.num_ops) {
-    throw TaskError(StrCat("'groups.count' is ", groups.num_groups, ", expected 1..", sim.num_ops));
-  }
-  groups.num_devices = sim.num_devices;
-  groups.cost_us = bundle.Get<double>("groups.cost_us");
-  groups.output_bytes = bundle.Get<int64_t>("groups.output_bytes");
-  groups.memory_bytes = bundle.Get<int64_t>("groups.memory_bytes");
-  groups.parents.begin = bundle.Get<int32_t>("groups.parents.begin");
-  groups.parents.items = bundle.Get<int32_t>("groups.parents.items");
-  groups.allowed = bundle.Get<uint8_t>("groups.allowed");
-  CheckSizes("groups.cost_us", groups.cost_us, groups.num_groups);
-  CheckSizes("groups.output_bytes", groups.output_bytes, groups.num_groups);
-  CheckSizes("groups.memory_bytes", groups.memory_bytes, groups.num_groups);
-  CheckParents(groups);
-  CheckAllowed(groups);
-  groups.DeriveChildren();
-
+  task.sim = GetSim(bundle);
+  task.groups = GetGroups(bundle, task.sim);
   task.group_of_op = bundle.Get<int32_t>("group_of_op");
-  if (task.group_of_op.size() != static_cast<size_t>(sim.num_ops)) throw TaskError("'group_of_op' has another size");
-  for (size_t o = 0; o < task.group_of_op.size(); ++o) {
-    const GroupIndex group = task.group_of_op[o];
-    if (group < 0 || group >= groups.num_groups) throw TaskError(StrCat("'group_of_op' holds ", group));
-    // A group may only be sent where every op of it may run: the simulator relies on it.
-    for (size_t d = 0; d < static_cast<size_t>(sim.num_devices); ++d) {
-      const bool may_run = sim.MayRun(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d));
-      if (groups.Allowed(static_cast<size_t>(group), d) && !may_run) {
-        throw TaskError(StrCat("'groups.allowed': group ", group, " may go to device ", d, ", op ", o, " may not"));
-      }
-    }
-  }
+  CheckGroupOfOp(task);
   task.single_device_us = Scalar<double>(bundle, "single_device_us");
   task.single_device = Scalar<int32_t>(bundle, "single_device");
-  if (task.single_device < -1 || task.single_device >= sim.num_devices || !(task.single_device_us >= 0)) {
+  if (task.single_device < -1 || task.single_device >= task.sim.num_devices || !(task.single_device_us >= 0)) {
     throw TaskError("'single_device' or 'single_device_us' is out of range");
   }
   return task;
