@@ -67,29 +67,32 @@ class Rows {
   std::vector<double> bounds_;
 };
 
-}  // namespace
+// Columns: s of each op, then w, then x of each dependency that may need a transfer.
+struct FavouritesProgram {
+  Rows rows;
+  int num_columns;
+  int w;
+  std::vector<int> x_of;  // By dependency: its column, -1 where it needs no transfer.
+};
 
-std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
+FavouritesProgram ProgramOf(const ScheduleGraph& graph, const std::vector<Dependency>& dependencies) {
   const int n = graph.num_ops();
-  const std::vector<Dependency> dependencies = Dependencies(graph);
-  // Columns: s of each op, then w, then x of each dependency that may need a transfer.
-  const int w = n;
-  int columns = n + 1;
-  std::vector<int> x_of(dependencies.size(), -1);
+  FavouritesProgram program = {
+      .rows = {}, .num_columns = n + 1, .w = n, .x_of = std::vector<int>(dependencies.size(), -1)};
   std::vector<std::vector<int>> readers(static_cast<size_t>(n));    // Of an op: its x as producer.
   std::vector<std::vector<int>> producers(static_cast<size_t>(n));  // ... as reader.
-  Rows rows;
-  for (OpIndex op = 0; op < n; ++op) rows.Add({{w, 1}, {op, -1}}, graph.MeanCostUs(op));
+  Rows& rows = program.rows;
+  for (OpIndex op = 0; op < n; ++op) rows.Add({{program.w, 1}, {op, -1}}, graph.MeanCostUs(op));
   for (size_t i = 0; i < dependencies.size(); ++i) {
     const auto [from, to, transfer_us] = dependencies[i];
     if (transfer_us == 0) {
       rows.Add({{to, 1}, {from, -1}}, graph.MeanCostUs(from));
       continue;
     }
-    x_of[i] = columns++;
-    rows.Add({{to, 1}, {from, -1}, {x_of[i], -transfer_us}}, graph.MeanCostUs(from));
-    readers[static_cast<size_t>(from)].push_back(x_of[i]);
-    producers[static_cast<size_t>(to)].push_back(x_of[i]);
+    const int x = program.x_of[i] = program.num_columns++;
+    rows.Add({{to, 1}, {from, -1}, {x, -transfer_us}}, graph.MeanCostUs(from));
+    readers[static_cast<size_t>(from)].push_back(x);
+    producers[static_cast<size_t>(to)].push_back(x);
   }
   for (const auto& side : {readers, producers}) {
     for (const std::vector<int>& xs : side) {
@@ -98,36 +101,48 @@ std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
       rows.End(static_cast<double>(xs.size() - 1));
     }
   }
+  return program;
+}
 
-  std::vector<double> lower(static_cast<size_t>(columns), 0.0);
-  std::vector<double> upper(static_cast<size_t>(columns), COIN_DBL_MAX);
-  std::fill(upper.begin() + n + 1, upper.end(), 1.0);
-  std::vector<double> cost(static_cast<size_t>(columns), 0.0);
-  cost[static_cast<size_t>(w)] = 1;
-  const auto solve = [matrix = rows.Matrix(columns), bounds = rows.bounds(), lower, upper, cost] {
+// The value of each column. Throws Stopped once `stop` says so, and RunFailed where there is no solution.
+std::vector<double> Solve(const FavouritesProgram& program, const StopSignal& stop) {
+  const auto columns = static_cast<size_t>(program.num_columns);
+  std::vector<double> lower(columns, 0.0);
+  std::vector<double> upper(columns, COIN_DBL_MAX);
+  std::fill(upper.begin() + program.w + 1, upper.end(), 1.0);
+  std::vector<double> cost(columns, 0.0);
+  cost[static_cast<size_t>(program.w)] = 1;
+  const auto solve = [matrix = program.rows.Matrix(program.num_columns), bounds = program.rows.bounds(), lower, upper,
+                      cost] {
     const std::vector<double> row_upper(bounds.size(), COIN_DBL_MAX);
-    ClpSimplex program;
-    program.setLogLevel(0);
-    program.loadProblem(matrix, lower.data(), upper.data(), cost.data(), bounds.data(), row_upper.data());
+    ClpSimplex simplex;
+    simplex.setLogLevel(0);
+    simplex.loadProblem(matrix, lower.data(), upper.data(), cost.data(), bounds.data(), row_upper.data());
     ClpSolve options;
     options.setSolveType(ClpSolve::useDual);
     options.setSpecialOption(2, 1);  // No handler for SIGINT: Ctrl-C is the program's.
-    program.initialSolve(options);
-    if (!program.isProvenOptimal()) throw RunFailed("the linear program of m-sct has no solution");
-    return std::vector<double>(program.getColSolution(), program.getColSolution() + cost.size());
+    simplex.initialSolve(options);
+    if (!simplex.isProvenOptimal()) throw RunFailed("the linear program of m-sct has no solution");
+    return std::vector<double>(simplex.getColSolution(), simplex.getColSolution() + cost.size());
   };
-  const std::vector<double> solution = RunOrAbandon(solve, graph.stop());
+  return RunOrAbandon(solve, stop);
+}
 
+}  // namespace
+
+std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
+  const std::vector<Dependency> dependencies = Dependencies(graph);
+  const FavouritesProgram program = ProgramOf(graph, dependencies);
+  const std::vector<double> solution = Solve(program, graph.stop());
+  const auto value = [&](size_t i) { return solution[static_cast<size_t>(program.x_of[i])]; };
   // Half and half would give two favourites: the smaller x wins, then the earlier dependency.
   std::vector<size_t> candidates;
   for (size_t i = 0; i < dependencies.size(); ++i) {
-    if (x_of[i] >= 0 && solution[static_cast<size_t>(x_of[i])] < kFavourite) candidates.push_back(i);
+    if (program.x_of[i] >= 0 && value(i) < kFavourite) candidates.push_back(i);
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) {
-    return solution[static_cast<size_t>(x_of[a])] < solution[static_cast<size_t>(x_of[b])];
-  });
-  std::vector<OpIndex> favourite(static_cast<size_t>(n), -1);
-  std::vector<bool> taken(static_cast<size_t>(n));
+  std::ranges::stable_sort(candidates, {}, value);
+  std::vector<OpIndex> favourite(static_cast<size_t>(graph.num_ops()), -1);
+  std::vector<bool> taken(favourite.size());
   for (const size_t i : candidates) {
     const auto [from, to, transfer_us] = dependencies[i];
     if (favourite[static_cast<size_t>(from)] >= 0 || taken[static_cast<size_t>(to)]) continue;
