@@ -56,38 +56,43 @@ class Crossings {
   std::vector<int32_t> change_;
 };
 
-}  // namespace
-
-std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_blocks) {
-  const SimGraph& sim = task.sim;
-  const auto n = static_cast<size_t>(sim.num_ops);
-  const std::vector<int32_t> distance = DistanceToEnd(sim);
-  std::vector<OpIndex> order(n);
+// [n] the ops in an order in which they can run, but for sets that are together: those run where their first op does.
+std::vector<OpIndex> ChainOrder(const PlacementTask& task) {
+  const std::vector<int32_t> distance = DistanceToEnd(task.sim);
+  std::vector<OpIndex> order(distance.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](OpIndex o) { return distance[static_cast<size_t>(o)]; });
-  const std::vector<GroupIndex>& together = task.levels->Finest();
-  const int32_t waves = task.NumMicrobatches();
-  if (waves > 1) GatherSets(together, order);
+  if (task.HasMicrobatches()) GatherSets(task.levels->Finest(), order);
+  return order;
+}
+
+// What crosses each place of an order, [n + 1]; see Crossings.
+struct CrossingCounts {
+  std::vector<int32_t> passing;    // Tensors that are read behind the place.
+  std::vector<int32_t> returning;  // Tensors that are made behind it and read before it.
+  std::vector<int32_t> divided;    // Sets of ops that have to be together.
+};
+
+CrossingCounts CountCrossings(const PlacementTask& task, std::span<const OpIndex> order) {
+  const SimGraph& sim = task.sim;
+  const size_t n = order.size();
   std::vector<size_t> place(n);
   for (size_t p = 0; p < n; ++p) place[static_cast<size_t>(order[p])] = p;
-
-  Crossings tensors(n);
-  Crossings back(n);
-  for (OpIndex o = 0; o < sim.num_ops; ++o) {
-    const auto first = static_cast<size_t>(sim.tensor_begin[static_cast<size_t>(o)]);
-    const auto last = static_cast<size_t>(sim.tensor_begin[static_cast<size_t>(o) + 1]);
-    for (size_t t = first; t < last; ++t) {
-      const size_t at = place[static_cast<size_t>(o)];
-      size_t from = at;
-      size_t until = at;
-      for (const OpIndex reader : sim.tensor_consumers.Row(static_cast<int32_t>(t))) {
+  Crossings passing(n);
+  Crossings returning(n);
+  for (size_t o = 0; o < n; ++o) {
+    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+      size_t from = place[o];
+      size_t until = place[o];
+      for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
         from = std::min(from, place[static_cast<size_t>(reader)]);
         until = std::max(until, place[static_cast<size_t>(reader)]);
       }
-      tensors.Add(at, until);
-      back.Add(from, at);
+      passing.Add(place[o], until);
+      returning.Add(from, place[o]);
     }
   }
+  const std::vector<GroupIndex>& together = task.levels->Finest();
   const auto sets = static_cast<size_t>(*std::ranges::max_element(together)) + 1;
   std::vector<size_t> begins(sets, n);
   std::vector<size_t> ends(sets, 0);
@@ -96,26 +101,30 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
     begins[set] = std::min(begins[set], place[o]);
     ends[set] = std::max(ends[set], place[o]);
   }
-  Crossings inside(n);
-  for (size_t set = 0; set < sets; ++set) inside.Add(begins[set], ends[set]);
+  Crossings divided(n);
+  for (size_t set = 0; set < sets; ++set) divided.Add(begins[set], ends[set]);
+  return {passing.Counts(), returning.Counts(), divided.Counts()};
+}
 
-  const std::vector<int32_t> passing = tensors.Counts();
-  const std::vector<int32_t> returning = back.Counts();
-  const std::vector<int32_t> divided = inside.Counts();
+}  // namespace
+
+std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_blocks) {
+  const SimGraph& sim = task.sim;
   double total_us = 0;
   for (OpIndex o = 0; o < sim.num_ops; ++o) total_us += sim.MeanBusyUs(o);
   if (!(total_us > 0)) return std::nullopt;
-  ChainBlocks chain = {.block_of_op = std::vector<int32_t>(n)};
+  const std::vector<OpIndex> order = ChainOrder(task);
+  const CrossingCounts at = CountCrossings(task, order);
+  const int32_t waves = task.NumMicrobatches();
+  ChainBlocks chain = {.block_of_op = std::vector<int32_t>(order.size())};
   double us = 0;  // Of the blocks before, and of the one that is being filled.
-  bool empty = true;
-  const bool few = static_cast<int32_t>(n) <= most_blocks;
-  for (size_t p = 0; p < n; ++p) {
+  const bool few = sim.num_ops <= most_blocks;
+  for (size_t p = 0; p < order.size(); ++p) {
     const bool long_enough = us * most_blocks >= total_us * (chain.num_blocks + 0.5);
-    const bool narrow = passing[p] == waves && returning[p] <= waves && divided[p] == 0;
-    if (!empty && narrow && (few || long_enough)) ++chain.num_blocks;
+    const bool narrow = at.passing[p] == waves && at.returning[p] <= waves && at.divided[p] == 0;
+    if (p > 0 && narrow && (few || long_enough)) ++chain.num_blocks;
     chain.block_of_op[static_cast<size_t>(order[p])] = chain.num_blocks;
     us += sim.MeanBusyUs(order[p]);
-    empty = false;
   }
   ++chain.num_blocks;
   if (chain.num_blocks < 2) return std::nullopt;
