@@ -47,19 +47,37 @@ struct LinkUse {
   double predicted_us = 0;  // Sum over the simulated transfers.
 };
 
-std::vector<LinkUse> UseOfLinks(const OpGraph& graph, const Placement& placement, int32_t num_devices,
-                                const Executor& executor, const StepMeasurements& measurement) {
-  std::vector<LinkUse> links(static_cast<size_t>(num_devices));
-  const std::vector<double> copy_us = measurement.MedianCopyUs();
+// A placed graph, made ready to run.
+struct PlacedRun {
+  const OpGraph& graph;
+  const Cluster& cluster;
+  const Placement& placement;
+  Executor& executor;
+};
+
+// What the timed steps came to.
+struct TimedSteps {
+  StepStatistics steps;
+  std::optional<StepStatistics> undisturbed;  // Those during which no other program took a device's core, if any.
+  // Where all devices are of the CPU: the step without other programs (replayed_step.h).
+  std::optional<double> replayed_us;
+  std::vector<int64_t> peak_bytes;  // [D]
+  std::vector<double> op_us;        // [n] median of each op; NaN for one that did not run.
+  std::vector<LinkUse> links;       // [D] by the device that sends.
+};
+
+// copy_us: [values] medians.
+std::vector<LinkUse> UseOfLinks(const PlacedRun& placed, const std::vector<double>& copy_us) {
+  std::vector<LinkUse> links(static_cast<size_t>(placed.cluster.num_devices()));
   for (size_t value = 0; value < copy_us.size(); ++value) {
-    const StepValue& about = executor.program().values[value];
+    const StepValue& about = placed.executor.program().values[value];
     if (about.source == StepValue::kNone) continue;
-    LinkUse& link = links[static_cast<size_t>(placement[static_cast<size_t>(about.op)])];
+    LinkUse& link = links[static_cast<size_t>(placed.placement[static_cast<size_t>(about.op)])];
     ++link.copies;
-    link.bytes += graph.op(about.op).outputs[static_cast<size_t>(about.output)].bytes;
+    link.bytes += placed.graph.op(about.op).outputs[static_cast<size_t>(about.output)].bytes;
     link.measured_us += copy_us[value];
   }
-  for (const Transfer& transfer : executor.predicted().transfers) {
+  for (const Transfer& transfer : placed.executor.predicted().transfers) {
     links[static_cast<size_t>(transfer.from)].predicted_us += transfer.delivered_us - transfer.start_us;
   }
   return links;
@@ -67,16 +85,15 @@ std::vector<LinkUse> UseOfLinks(const OpGraph& graph, const Placement& placement
 
 double PredictedUs(const Timeline& timeline, size_t op) { return timeline.finish_us[op] - timeline.start_us[op]; }
 
-OrderedJson OpsToJson(const OpGraph& graph, const Placement& placement, const Cluster& cluster,
-                      const Executor& executor, const std::vector<double>& op_us) {
+OrderedJson OpsToJson(const PlacedRun& placed, const std::vector<double>& op_us) {
   OrderedJson ops = OrderedJson::array();
   for (size_t op = 0; op < op_us.size(); ++op) {
     if (std::isnan(op_us[op])) continue;
-    ops.push_back({{"name", graph.ops()[op].name},
-                   {"type", graph.ops()[op].type},
-                   {"device", cluster.devices[static_cast<size_t>(placement[op])].name},
+    ops.push_back({{"name", placed.graph.ops()[op].name},
+                   {"type", placed.graph.ops()[op].type},
+                   {"device", placed.cluster.devices[static_cast<size_t>(placed.placement[op])].name},
                    {"measured_us", op_us[op]},
-                   {"predicted_us", PredictedUs(executor.predicted(), op)}});
+                   {"predicted_us", PredictedUs(placed.executor.predicted(), op)}});
   }
   return ops;
 }
@@ -94,7 +111,7 @@ OrderedJson LinksToJson(const Cluster& cluster, const std::vector<LinkUse>& link
 }
 
 // The types of op, those first that take most time.
-void PrintTypes(const OpGraph& graph, const Executor& executor, const std::vector<double>& op_us) {
+void PrintTypes(const PlacedRun& placed, const std::vector<double>& op_us) {
   struct TypeUse {
     int64_t ops = 0;
     double measured_us = 0;
@@ -103,10 +120,10 @@ void PrintTypes(const OpGraph& graph, const Executor& executor, const std::vecto
   std::map<std::string, TypeUse> by_type;
   for (size_t op = 0; op < op_us.size(); ++op) {
     if (std::isnan(op_us[op])) continue;
-    TypeUse& use = by_type[graph.ops()[op].type];
+    TypeUse& use = by_type[placed.graph.ops()[op].type];
     ++use.ops;
     use.measured_us += op_us[op];
-    use.predicted_us += PredictedUs(executor.predicted(), op);
+    use.predicted_us += PredictedUs(placed.executor.predicted(), op);
   }
   std::vector<std::pair<std::string, TypeUse>> types(by_type.begin(), by_type.end());
   std::stable_sort(types.begin(), types.end(),
@@ -128,15 +145,81 @@ void PrintLinks(const Cluster& cluster, const std::vector<LinkUse>& links) {
 }
 
 // Runs steps until one takes about as long as those that were timed, and writes it as a trace.
-void WriteTrace(const std::string& path, const OpGraph& graph, const Cluster& cluster, const Placement& placement,
-                Executor& executor, const StepStatistics& timed) {
+void WriteTrace(const std::string& path, const PlacedRun& placed, const StepStatistics& timed) {
   constexpr int32_t kMostTries = 50;
   const auto usual = [&](double us) { return us >= timed.lower_quartile_us && us <= timed.upper_quartile_us; };
-  const StepTimes* step = &executor.Step();
-  for (int32_t tries = 1; tries < kMostTries && !usual(step->step_us); ++tries) step = &executor.Step();
-  const SimGraph sim = SimGraph::Compile(graph, cluster);
-  WriteFileAtomically(
-      path, TraceToJson(graph, cluster, sim, placement, MeasuredTimeline(graph, sim, executor.program(), *step)));
+  const StepTimes* step = &placed.executor.Step();
+  for (int32_t tries = 1; tries < kMostTries && !usual(step->step_us); ++tries) step = &placed.executor.Step();
+  const SimGraph sim = SimGraph::Compile(placed.graph, placed.cluster);
+  WriteFileAtomically(path, TraceToJson(placed.graph, placed.cluster, sim, placed.placement,
+                                        MeasuredTimeline(placed.graph, sim, placed.executor.program(), *step)));
+}
+
+TimedSteps TimeSteps(const RunArguments& args, const PlacedRun& placed) {
+  Executor& executor = placed.executor;
+  for (int32_t step = 0; step < args.warmup; ++step) executor.Step();
+  StepMeasurements measurement;
+  for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
+  const std::vector<double> copy_us = measurement.MedianCopyUs();
+  TimedSteps timed = {.steps = measurement.Steps(),
+                      .undisturbed = measurement.UndisturbedSteps(),
+                      .replayed_us = std::nullopt,
+                      .peak_bytes = executor.StepPeakBytes(),
+                      .op_us = measurement.MedianOpUs(),
+                      .links = UseOfLinks(placed, copy_us)};
+  if (std::ranges::none_of(FindDevicesHere(placed.cluster), &LocalDevice::is_gpu)) {
+    timed.replayed_us = ReplayedStepUs(executor.program(), timed.op_us, copy_us);
+  }
+  return timed;
+}
+
+void PrintJson(const RunArguments& args, const PlacedRun& placed, const TimedSteps& timed) {
+  const std::optional<StepStatistics>& undisturbed = timed.undisturbed;
+  OrderedJson document = {{"graph", placed.graph.name()},
+                          {"measured_us", timed.steps.median_us},
+                          {"predicted_us", placed.executor.predicted().makespan_us},
+                          {"spread_us", timed.steps.spread_us()},
+                          {"steps", timed.steps.steps},
+                          {"outliers", timed.steps.outliers},
+                          {"undisturbed_steps", undisturbed ? undisturbed->steps : 0},
+                          {"undisturbed_us", undisturbed ? OrderedJson(undisturbed->median_us) : OrderedJson()},
+                          {"replayed_us", timed.replayed_us ? OrderedJson(*timed.replayed_us) : OrderedJson()},
+                          {"ops_left_out", placed.executor.program().left_out.size()},
+                          {"measured_peak_bytes", timed.peak_bytes},
+                          {"predicted_peak_bytes", placed.executor.predicted().peak_bytes}};
+  if (args.by_op) document["ops"] = OpsToJson(placed, timed.op_us);
+  if (args.by_link) document["links"] = LinksToJson(placed.cluster, timed.links);
+  std::printf("%s\n", JsonLine(document).c_str());
+}
+
+void PrintText(const RunArguments& args, const PlacedRun& placed, const TimedSteps& timed) {
+  const Executor& executor = placed.executor;
+  const StepStatistics& steps = timed.steps;
+  const double predicted_us = executor.predicted().makespan_us;
+  std::printf("%s: %d ops on %d devices, %d steps after %d to warm up\n", placed.graph.name().c_str(),
+              placed.graph.num_ops(), placed.cluster.num_devices(), steps.steps, args.warmup);
+  std::printf("  measured  %10.3f ms (median; half of the steps took %.3f to %.3f ms, outliers: %d)\n",
+              steps.median_us / 1e3, steps.lower_quartile_us / 1e3, steps.upper_quartile_us / 1e3, steps.outliers);
+  if (timed.undisturbed && timed.undisturbed->steps < steps.steps) {
+    std::printf("  %d of them were not disturbed by other programs: %.3f ms (median)\n", timed.undisturbed->steps,
+                timed.undisturbed->median_us / 1e3);
+  } else if (!timed.undisturbed) {
+    std::printf("  other programs took a device's core in every one of them\n");
+    if (timed.replayed_us) {
+      std::printf("  replayed  %10.3f ms, by the medians of ops and copies\n", *timed.replayed_us / 1e3);
+    }
+  }
+  std::printf("  predicted %10.3f ms, measured / predicted %.3f\n", predicted_us / 1e3, steps.median_us / predicted_us);
+  for (size_t device = 0; device < timed.peak_bytes.size(); ++device) {
+    std::printf("  %-8s held %10.3f MB at most, predicted %.3f MB\n", placed.cluster.devices[device].name.c_str(),
+                static_cast<double>(timed.peak_bytes[device]) / 1e6,
+                static_cast<double>(executor.predicted().peak_bytes[device]) / 1e6);
+  }
+  if (!executor.program().left_out.empty()) {
+    std::printf("  ops that are left to the optimizer, and in neither time: %zu\n", executor.program().left_out.size());
+  }
+  if (args.by_op) PrintTypes(placed, timed.op_us);
+  if (args.by_link) PrintLinks(placed.cluster, timed.links);
 }
 
 int Run(const RunArguments& args) {
@@ -147,63 +230,10 @@ int Run(const RunArguments& args) {
   const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);
   const bool op_times = args.by_op || args.by_link || !args.trace.empty();
   Executor executor(graph, cluster, placement, {.throttle = args.throttle, .gpu_times = op_times});
-  for (int32_t step = 0; step < args.warmup; ++step) executor.Step();
-  StepMeasurements measurement;
-  for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
-
-  const std::vector<int64_t> peak_bytes = executor.StepPeakBytes();
-  const StepStatistics steps = measurement.Steps();
-  const std::optional<StepStatistics> undisturbed = measurement.UndisturbedSteps();
-  if (!args.trace.empty()) WriteTrace(args.trace, graph, cluster, placement.placement, executor, steps);
-  const double predicted_us = executor.predicted().makespan_us;
-  const std::vector<double> op_us = measurement.MedianOpUs();
-  // Where all devices are of the CPU: the step without other programs (replayed_step.h).
-  std::optional<double> replayed_us;
-  if (std::ranges::none_of(FindDevicesHere(cluster), &LocalDevice::is_gpu)) {
-    replayed_us = ReplayedStepUs(executor.program(), op_us, measurement.MedianCopyUs());
-  }
-  const std::vector<LinkUse> links =
-      UseOfLinks(graph, placement.placement, cluster.num_devices(), executor, measurement);
-  if (args.json) {
-    OrderedJson document = {{"graph", graph.name()},
-                            {"measured_us", steps.median_us},
-                            {"predicted_us", predicted_us},
-                            {"spread_us", steps.spread_us()},
-                            {"steps", steps.steps},
-                            {"outliers", steps.outliers},
-                            {"undisturbed_steps", undisturbed ? undisturbed->steps : 0},
-                            {"undisturbed_us", undisturbed ? OrderedJson(undisturbed->median_us) : OrderedJson()},
-                            {"replayed_us", replayed_us ? OrderedJson(*replayed_us) : OrderedJson()},
-                            {"ops_left_out", executor.program().left_out.size()},
-                            {"measured_peak_bytes", peak_bytes},
-                            {"predicted_peak_bytes", executor.predicted().peak_bytes}};
-    if (args.by_op) document["ops"] = OpsToJson(graph, placement.placement, cluster, executor, op_us);
-    if (args.by_link) document["links"] = LinksToJson(cluster, links);
-    std::printf("%s\n", JsonLine(document).c_str());
-    return 0;
-  }
-  std::printf("%s: %d ops on %d devices, %d steps after %d to warm up\n", graph.name().c_str(), graph.num_ops(),
-              cluster.num_devices(), steps.steps, args.warmup);
-  std::printf("  measured  %10.3f ms (median; half of the steps took %.3f to %.3f ms, outliers: %d)\n",
-              steps.median_us / 1e3, steps.lower_quartile_us / 1e3, steps.upper_quartile_us / 1e3, steps.outliers);
-  if (undisturbed && undisturbed->steps < steps.steps) {
-    std::printf("  %d of them were not disturbed by other programs: %.3f ms (median)\n", undisturbed->steps,
-                undisturbed->median_us / 1e3);
-  } else if (!undisturbed) {
-    std::printf("  other programs took a device's core in every one of them\n");
-    if (replayed_us) std::printf("  replayed  %10.3f ms, by the medians of ops and copies\n", *replayed_us / 1e3);
-  }
-  std::printf("  predicted %10.3f ms, measured / predicted %.3f\n", predicted_us / 1e3, steps.median_us / predicted_us);
-  for (size_t device = 0; device < peak_bytes.size(); ++device) {
-    std::printf("  %-8s held %10.3f MB at most, predicted %.3f MB\n", cluster.devices[device].name.c_str(),
-                static_cast<double>(peak_bytes[device]) / 1e6,
-                static_cast<double>(executor.predicted().peak_bytes[device]) / 1e6);
-  }
-  if (!executor.program().left_out.empty()) {
-    std::printf("  ops that are left to the optimizer, and in neither time: %zu\n", executor.program().left_out.size());
-  }
-  if (args.by_op) PrintTypes(graph, executor, op_us);
-  if (args.by_link) PrintLinks(cluster, links);
+  const PlacedRun placed = {graph, cluster, placement.placement, executor};
+  const TimedSteps timed = TimeSteps(args, placed);
+  if (!args.trace.empty()) WriteTrace(args.trace, placed, timed.steps);
+  args.json ? PrintJson(args, placed, timed) : PrintText(args, placed, timed);
   return 0;
 }
 
