@@ -34,9 +34,34 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kInterruptWait(100);  // How soon an idle or paused actor notices an interrupt.
 constexpr milliseconds kDrainTimeout(5000);  // How long it goes on sending at its end.
-// How long an actor keeps to a limit that it has reached: what the learner waits for may be lost with a connection.
-// Twice as long each time that the limit has not moved since.
-constexpr milliseconds kLimitPatience(5000);
+
+// The sequence number up to which the learner wants episodes (Notice::sequence_limit). What the learner waits for may
+// be lost with a connection, so an actor keeps to a limit that it has reached for 5 s, and twice as long each time that
+// the limit has not moved since.
+class SequenceLimit {
+ public:
+  // Whether no episode is to start before the learner raises the limit. limit: 0 is none. idle: nothing is in flight.
+  bool MustWait(uint64_t limit, uint64_t produced, bool idle) {
+    const auto now = std::chrono::steady_clock::now();
+    if (limit != limit_) {
+      limit_ = limit;
+      patience_ = kPatience;
+      reached_at_.reset();
+    }
+    if (limit_ == 0 || produced < limit_ || !idle) return false;
+    if (!reached_at_) reached_at_ = now;
+    if (now - *reached_at_ < patience_) return true;
+    reached_at_.reset();
+    patience_ *= 2;
+    return false;
+  }
+
+ private:
+  static constexpr milliseconds kPatience{5000};
+  uint64_t limit_ = 0;                                               // The latest that was asked about.
+  std::optional<std::chrono::steady_clock::time_point> reached_at_;  // When it was reached; nullopt: it is not.
+  milliseconds patience_ = kPatience;
+};
 
 // The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
 // leaves unfinished was never produced.
@@ -83,20 +108,9 @@ class SessionRollouts {
     return make_measure_(task)->Run(request.groups, ops).makespan_us;
   }
 
-  // Whether no episode is to start before the learner raises the limit (Notice::sequence_limit).
+  // Whether no episode is to start before the learner raises the limit.
   bool MustWait(uint64_t sequence_limit) {
-    const auto now = std::chrono::steady_clock::now();
-    if (sequence_limit != limit_) {
-      limit_ = sequence_limit;
-      patience_ = kLimitPatience;
-      reached_at_.reset();
-    }
-    if (limit_ == 0 || produced() < limit_ || !player_->idle() || !finished_.empty()) return false;
-    if (!reached_at_) reached_at_ = now;
-    if (now - *reached_at_ < patience_) return true;
-    reached_at_.reset();
-    patience_ *= 2;
-    return false;
+    return limit_.MustWait(sequence_limit, produced(), player_->idle() && finished_.empty());
   }
 
   // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most
@@ -141,12 +155,10 @@ class SessionRollouts {
   const MeasureFactory make_measure_;
   uint64_t next_sequence_;
   const std::unique_ptr<EpisodePlayer> player_;
-  std::optional<PolicyVersion> version_;                             // In lockstep: whose episodes are played,
-  size_t taken_ = 0;                                                 // and how many of those given have been started.
-  std::deque<Trajectory> finished_;                                  // Not in the queue yet.
-  uint64_t limit_ = 0;                                               // The latest that was asked about.
-  std::optional<std::chrono::steady_clock::time_point> reached_at_;  // When it was reached; nullopt: it is not.
-  milliseconds patience_ = kLimitPatience;
+  std::optional<PolicyVersion> version_;  // In lockstep: whose episodes are played,
+  size_t taken_ = 0;                      // and how many of those given have been started.
+  std::deque<Trajectory> finished_;       // Not in the queue yet.
+  SequenceLimit limit_;
 };
 
 // What the learner wants measured, before episodes go on: it holds an episode back for the answer.
