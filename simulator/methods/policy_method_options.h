@@ -14,7 +14,9 @@ struct PolicyMethodOptions {
     FieldTable<PolicyMethodOptions> table;
     table.Field("samples", &PolicyMethodOptions::samples)
         .Range(0, 1e6)
-        .Help("Number of episodes that are sampled beside the greedy one; the best placement is kept");
+        .Help(
+            "Number of further placements to try beside the greedy one, of which the best is kept: sampled episodes, or "
+            "passes of a planner with its complements and then with samples of its parameters");
     return table;
   }
 };

@@ -2,15 +2,14 @@
 """Gives a trained planner complements: further parameters, each of which does well where those before it do not. `--samples` of the
 method `policy` makes passes with them before it draws any.
 
-Places instances of the part `train` with the planner and with many candidates, one pass each, and takes candidates one by one: the next
-is the one with which the best of all passes is fastest in the mean. Candidates of the first round are drawn far around the planner,
-those of the next near what was taken before. Then it prints what the best of 2, 4, ... passes comes to on instances of the part
-`validation`, beside as many passes drawn from the planner's distribution, and writes the planner with its complements.
+Draws many candidates far around the planner, places instances of the part `train` with one pass of each, and takes candidates one by
+one: the next is the one with which the best of all passes is fastest in the mean. Then it prints what the best of 2, 4, ... passes comes
+to on instances of the part `validation`, beside as many passes drawn from the planner's distribution, and writes the planner with its
+complements.
 
-Runs in an environment with the package `emplace`, for an hour on two cores:
+Runs in an environment with the package `emplace`, for a quarter of an hour on two cores:
   pip install . numpy safetensors
   python tools/reproduce/complements.py --out runs/planner.safetensors
-Scores are kept in --runs after each round, and the same command goes on from there.
 """
 import argparse
 import concurrent.futures
@@ -26,9 +25,8 @@ from lib.script import BadInput, run_script
 from lib.training import at_least_one
 
 CLIP = 0.7  # ln(makespan / that of the planner) counts up to this much: a placement that does not fit must not outweigh all others.
-SHRINK = (1, 1, 0.5)  # First candidates lie around the planner, or half of the way from it to the one set by hand.
+SHRINK = (1, 1, 0.5)  # Candidates lie around the planner, or half of the way from it to the one set by hand.
 WIDTHS = (0.3, 0.6, 1)  # Standard deviation of their parameters, in steps.
-LATER_WIDTHS = (0.15, 0.3)  # The same in rounds after the first.
 WIDER = 4  # Times as wide are parameters of `list`, of which a step changes less than of a weight of the scorer.
 
 
@@ -40,13 +38,14 @@ def parse_arguments():
     parser.add_argument("--count", type=at_least_one, default=7, metavar="K", help="number of complements (7)")
     parser.add_argument("--instances", type=at_least_one, default=300, metavar="N", help="number of training instances (300)")
     parser.add_argument("--validation", type=at_least_one, default=200, metavar="N", help="number of validation instances (200)")
-    parser.add_argument("--candidates", type=at_least_one, nargs="+", default=[200, 120], metavar="N",
-                        help="number of candidates of each round (200 120)")
+    parser.add_argument("--candidates", type=at_least_one, default=200, metavar="N", help="number of candidates (200)")
     parser.add_argument("--seed", type=int, default=1, help="seed of instances and candidates (1)")
     parser.add_argument("--jobs", type=at_least_one, default=os.cpu_count(), help="instances placed at a time (one for each core)")
-    parser.add_argument("--runs", type=pathlib.Path, default=ROOT / "runs/complements", help="folder of scores (runs/complements)")
     add_emplace(parser)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.count > arguments.candidates:
+        parser.error("--candidates is at least --count")
+    return arguments
 
 
 class Planner:
@@ -70,18 +69,17 @@ class Planner:
             tensors["complements"] = numpy.stack(complements)
         save_file(tensors, path, {**self.metadata, "shape.complements": str(len(complements))})
 
-    def drawn(self, generator, around, widths):
+    def drawn(self, generator, around):
         """A candidate's mean."""
         import numpy
         wider = numpy.array([WIDER if name.startswith("list.") else 1 for name in self.names])
-        return (around + generator.choice(widths) * wider * generator.standard_normal(len(around))).astype("float32")
+        return (around + generator.choice(WIDTHS) * wider * generator.standard_normal(len(around))).astype("float32")
 
 
-def generate(arguments, part, count):
+def generate(arguments, part, count, folder):
     """Instances of a part, as graph files beside their devices files."""
-    folder = arguments.runs / part
-    call([arguments.emplace, "generate", "instances", "--part", part, "--count", count, "--seed", arguments.seed, "--out", folder])
-    return sorted(folder.glob("*.graph.json"))
+    call([arguments.emplace, "generate", "instances", "--part", part, "--count", count, "--seed", arguments.seed, "--out", folder / part])
+    return sorted((folder / part).glob("*.graph.json"))
 
 
 def times_on(graph_file, policies, samples):
@@ -125,31 +123,25 @@ def taken_one_by_one(ratios, count):
     return taken
 
 
-def find(arguments, planner):
+def find(arguments, planner, folder):
     """The complements, [count][N]."""
     import numpy
-    instances = generate(arguments, "train", arguments.instances)
+    instances = generate(arguments, "train", arguments.instances, folder)
     generator = numpy.random.default_rng(arguments.seed)
-    means, times, taken = [planner.mean], times_by(arguments, planner, [planner.mean], instances), [0]
-    for number, count in enumerate(arguments.candidates):
-        around = [generator.choice(SHRINK) * planner.mean if number == 0 else means[generator.choice(taken)] for _ in range(count)]
-        added = [planner.drawn(generator, center, LATER_WIDTHS if number else WIDTHS) for center in around]
-        kept = arguments.runs / f"round_{number + 1}.npz"
-        if not kept.is_file() or not numpy.array_equal(numpy.load(kept)["means"], added):
-            numpy.savez(kept, means=added, times=times_by(arguments, planner, added, instances))
-        means += added
-        times = numpy.hstack([times, numpy.load(kept)["times"]])
-        ratios = over(times, times[:, 0])
-        taken = taken_one_by_one(ratios, arguments.count)
-        print(f"round {number + 1}, {len(means)} candidates: the best of {len(taken)} passes comes to {best_of(ratios[:, taken]):.4f} of the "
-              f"planner's on {len(instances)} training instances", flush=True)
+    around = [generator.choice(SHRINK) * planner.mean for _ in range(arguments.candidates)]
+    means = [planner.mean, *(planner.drawn(generator, center) for center in around)]
+    times = times_by(arguments, planner, means, instances)
+    ratios = over(times, times[:, 0])
+    taken = taken_one_by_one(ratios, arguments.count)
+    print(f"the best of {len(taken)} passes comes to {best_of(ratios[:, taken]):.4f} of the planner's on {len(instances)} training instances",
+          flush=True)
     return [means[one] for one in taken[1:]]
 
 
-def judge(arguments, planner, complements):
+def judge(arguments, planner, complements, folder):
     """Prints what growing numbers of passes come to on validation instances."""
     import numpy
-    instances = generate(arguments, "validation", arguments.validation)
+    instances = generate(arguments, "validation", arguments.validation, folder)
     times = times_by(arguments, planner, [planner.mean, *complements], instances)
     print(f"best of so many passes over one pass of the planner, on {len(instances)} validation instances:")
     passes = 2
@@ -163,12 +155,12 @@ def judge(arguments, planner, complements):
 def main():
     arguments = parse_arguments()
     planner = Planner(arguments.policy, arguments.emplace)
-    arguments.runs.mkdir(parents=True, exist_ok=True)
-    complements = find(arguments, planner)
-    judge(arguments, planner, complements)
+    with tempfile.TemporaryDirectory(prefix="emplace_complements_") as folder:
+        complements = find(arguments, planner, pathlib.Path(folder))
+        judge(arguments, planner, complements, pathlib.Path(folder))
     planner.write(arguments.out, planner.mean, complements)
     print(f"{arguments.out} written")
 
 
 if __name__ == "__main__":
-    run_script(main)
+    run_script(main, goes_on=False)
