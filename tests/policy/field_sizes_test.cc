@@ -75,6 +75,10 @@ TEST(FieldSizes, OfEveryKindFitItsFiles) {
       EXPECT_TRUE(shape.FitsDevices(3));
       EXPECT_EQ(shape.sizes.size(), kind.Sizes().size());
       for (const SizeField& size : kind.Sizes()) {
+        EXPECT_GE(shape.sizes.at(size.name), size.low) << size.name;
+        EXPECT_LE(shape.sizes.at(size.name), size.high) << size.name;
+      }
+      for (const SizeField& size : SizesOf(kind.fields())) {  // Those that have a key.
         EXPECT_EQ(shape.sizes.at(size.name), lowest ? size.low : size.high) << size.name;
       }
     }
