@@ -191,45 +191,44 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
   std::atomic<bool> measuring = false;  // Whether others are: whoever measures has windows of its own.
   PausingWork work(measuring);
   ControlState state;
-  while (!interrupted && !state.ending) {
-    state = control.state();
-    measuring = state.measuring && !rewards.measures();
-    if (state.session && (!rollouts || rollouts->session() != state.session)) {
-      if (rollouts) {
-        LogInfo(StrCat("incarnation ", rollouts->session()->actor.incarnation, " made ", rollouts->produced()));
-        control.SayGoodbye({state.session->actor.actor_id, rollouts->session()->actor.incarnation},
-                           rollouts->produced());
+  try {
+    while (!interrupted && !state.ending) {
+      state = control.state();
+      measuring = state.measuring && !rewards.measures();
+      if (state.session && (!rollouts || rollouts->session() != state.session)) {
+        if (rollouts) {
+          LogInfo(StrCat("incarnation ", rollouts->session()->actor.incarnation, " made ", rollouts->produced()));
+          control.SayGoodbye({state.session->actor.actor_id, rollouts->session()->actor.incarnation},
+                            rollouts->produced());
+        }
+        rollouts.reset();  // First: two sessions' graphs need not be in memory together.
+        rollouts.emplace(state.session, rewards.Begin(state.session, is_over));
+        if (!sender) sender.emplace(static_cast<size_t>(state.session->config.actor.send_queue), options.keys);
+        sender->SetLearner(state.session->trajectories_address, state.session->actor.actor_id);
+        malloc_trim(0);  // The Welcome was larger than all that follows.
       }
-      rollouts.reset();  // First: two sessions' graphs need not be in memory together.
-      rollouts.emplace(state.session, rewards.Begin(state.session, is_over));
-      if (!sender) sender.emplace(static_cast<size_t>(state.session->config.actor.send_queue), options.keys);
-      sender->SetLearner(state.session->trajectories_address, state.session->actor.actor_id);
-      malloc_trim(0);  // The Welcome was larger than all that follows.
-    }
-    if (!state.weights) {
-      state = control.WaitForChange(state, kInterruptWait);
-      continue;
-    }
-    if (rollouts->lockstep() && !rollouts->StartOrContinueWork(state)) {
-      control.AskForWork();
-      state = control.WaitForChange(state, kInterruptWait);
-      continue;
-    }
-    try {
+      if (!state.weights) {
+        state = control.WaitForChange(state, kInterruptWait);
+        continue;
+      }
+      if (rollouts->lockstep() && !rollouts->StartOrContinueWork(state)) {
+        control.AskForWork();
+        state = control.WaitForChange(state, kInterruptWait);
+        continue;
+      }
       if (rewards.measures()) AnswerMeasureRequests(control, *rollouts);
       if (!rollouts->lockstep() && rollouts->MustWait(state.sequence_limit)) {
         control.WaitForChange(state, kInterruptWait);  // `state` stays: what changes may be the session.
       } else {
         rollouts->Advance(state, *sender, work);
       }
-    } catch (const MeasurementCancelled&) {
-      state = control.state();
-      break;
+      control.Report({.session = rollouts->session()->id,
+                     .produced = rollouts->produced(),
+                     .version = state.weights->version,
+                     .window_us = static_cast<uint64_t>(rewards.window_time().count())});
     }
-    control.Report({.session = rollouts->session()->id,
-                    .produced = rollouts->produced(),
-                    .version = state.weights->version,
-                    .window_us = static_cast<uint64_t>(rewards.window_time().count())});
+  } catch (const MeasurementCancelled&) {
+    state = control.state();
   }
   if (state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
   if (!rollouts) return;

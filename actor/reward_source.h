@@ -12,7 +12,8 @@
 
 namespace emplace {
 
-// Thrown by Measure::Run when the actor is to end: what was being measured is given up, and the episode with it.
+// Thrown by RewardSource::Begin and Measure::Run when the actor is to end: what was under way is given up, and with it
+// the episode.
 struct MeasurementCancelled {};
 
 // Used by one thread, the one that plays the episodes.

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "actor/reward_source.h"
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/access/keys.h"
@@ -39,13 +42,13 @@ int PortToReturnTo() { return 20000 + 2 * (::getpid() % 6000); }
 // Runs an actor on a thread; its destructor interrupts it.
 class RunningActor {
  public:
-  explicit RunningActor(const std::string& learner, int patience_ms = 20000)
-      : thread_([this, learner, patience_ms] {
+  explicit RunningActor(const std::string& learner, int patience_ms = 20000,
+                        std::unique_ptr<RewardSource> rewards = std::make_unique<SimulatedRewards>())
+      : rewards_(std::move(rewards)), thread_([this, learner, patience_ms] {
           try {
-            SimulatedRewards rewards;
             RunActor(
                 {.learner = learner, .name = "test/0", .keys = {}, .patience = std::chrono::milliseconds(patience_ms)},
-                interrupted_, rewards);
+                interrupted_, *rewards_);
           } catch (const Error& error) {
             failure_ = error;
           }
@@ -66,9 +69,26 @@ class RunningActor {
   const std::optional<Error>& failure() const { return failure_; }  // After its end.
 
  private:
+  const std::unique_ptr<RewardSource> rewards_;
   std::atomic<bool> interrupted_ = false;
   std::optional<Error> failure_;
   std::thread thread_;
+};
+
+// Rewards that are never ready: Begin waits until the actor is to end.
+class SlowRewards : public RewardSource {
+ public:
+  explicit SlowRewards(std::atomic<bool>& waits) : waits_(waits) {}
+  bool measures() const override { return true; }
+  MeasureFactory Begin(const std::shared_ptr<const Session>& /*session*/, std::function<bool()> is_over) override {
+    waits_ = true;
+    while (!is_over()) std::this_thread::yield();
+    throw MeasurementCancelled();
+  }
+  std::chrono::microseconds window_time() const override { return std::chrono::microseconds(0); }
+
+ private:
+  std::atomic<bool>& waits_;
 };
 
 // Sequences within each key are first, first + 1, ... without gap or repeat; returns the number of each key.
@@ -299,6 +319,24 @@ TEST(Actor, AnInterruptBeforeTheWelcomeIsAnEnd) {
   RunningActor actor("tcp://127.0.0.1:1");
   actor.Interrupt();
   EXPECT_FALSE(actor.failure().has_value());
+}
+
+TEST(Actor, AnInterruptWhileRewardsAreMadeReadyIsAnEnd) {
+  FakeLearner learner(Options());
+  std::atomic<bool> waits = false;
+  RunningActor actor(learner.address(), 20000, std::make_unique<SlowRewards>(waits));
+  EXPECT_TRUE(learner.Await([&](const Received& /*received*/) { return waits.load(); }));
+  actor.Interrupt();
+  EXPECT_FALSE(actor.failure().has_value());
+}
+
+TEST(Actor, AStopWhileRewardsAreMadeReadyIsAnEnd) {
+  FakeLearner learner(Options());
+  std::atomic<bool> waits = false;
+  RunningActor actor(learner.address(), 20000, std::make_unique<SlowRewards>(waits));
+  EXPECT_TRUE(learner.Await([&](const Received& /*received*/) { return waits.load(); }));
+  learner.StopActors();
+  EXPECT_FALSE(actor.End().has_value());
 }
 
 TEST(Actor, ABadAddressIsSaid) {

@@ -28,7 +28,6 @@
 #include "common/error.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
-#include "common/threads/interrupt.h"
 #include "simulator/graph/graph_io.h"
 
 namespace emplace {
@@ -43,7 +42,6 @@ constexpr size_t kMostReferences = 8;
 // Whatever the actor's end is, and before the learner or another process if memory runs out.
 void LiveNoLongerThanTheActor() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  IgnoreInterrupts();  // The actor ends this process.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   const rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);

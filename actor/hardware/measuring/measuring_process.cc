@@ -28,7 +28,8 @@ using Json = nlohmann::json;
 
 constexpr std::chrono::milliseconds kAskAgain(1);
 
-// Starts the program with the socket as its standard input.
+// Starts the program with the socket as its standard input. It gets no SIGINT or SIGTERM from its first instruction on:
+// Ctrl-C in a terminal, or a signal to all processes of a job, is for the process that started it, which then ends it.
 pid_t Spawn(const std::vector<std::string>& command, int socket) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -36,8 +37,17 @@ pid_t Spawn(const std::vector<std::string>& command, int socket) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGINT);
+  ::sigaddset(&blocked, SIGTERM);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawn(&pid, command[0].c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw RunFailed(StrCat(command[0], ": cannot be started: ", std::strerror(error)));
   return pid;
