@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -187,24 +188,29 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
   const auto is_over = [&] { return interrupted || control.state().ending; };
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
-  std::optional<SessionRollouts> rollouts;
+  std::shared_ptr<const Session> joined;
+  std::optional<SessionRollouts> rollouts;  // Of `joined`, once their rewards can be measured.
+  const auto join = [&](const std::shared_ptr<const Session>& session) {
+    if (rollouts) {
+      LogInfo(StrCat("incarnation ", joined->actor.incarnation, " made ", rollouts->produced()));
+      control.SayGoodbye({session->actor.actor_id, joined->actor.incarnation}, rollouts->produced());
+    }
+    rollouts.reset();  // First: two sessions' graphs need not be in memory together.
+    joined = session;
+    if (!sender) sender.emplace(static_cast<size_t>(joined->config.actor.send_queue), options.keys);
+    sender->SetLearner(joined->trajectories_address, joined->actor.actor_id);
+  };
   std::atomic<bool> measuring = false;  // Whether others are: whoever measures has windows of its own.
   PausingWork work(measuring);
   ControlState state;
+  std::exception_ptr failure;
   try {
     while (!interrupted && !state.ending) {
       state = control.state();
       measuring = state.measuring && !rewards.measures();
-      if (state.session && (!rollouts || rollouts->session() != state.session)) {
-        if (rollouts) {
-          LogInfo(StrCat("incarnation ", rollouts->session()->actor.incarnation, " made ", rollouts->produced()));
-          control.SayGoodbye({state.session->actor.actor_id, rollouts->session()->actor.incarnation},
-                            rollouts->produced());
-        }
-        rollouts.reset();  // First: two sessions' graphs need not be in memory together.
-        rollouts.emplace(state.session, rewards.Begin(state.session, is_over));
-        if (!sender) sender.emplace(static_cast<size_t>(state.session->config.actor.send_queue), options.keys);
-        sender->SetLearner(state.session->trajectories_address, state.session->actor.actor_id);
+      if (state.session != joined) {
+        join(state.session);
+        rollouts.emplace(joined, rewards.Begin(joined, is_over));
         malloc_trim(0);  // The Welcome was larger than all that follows.
       }
       if (!state.weights) {
@@ -222,22 +228,30 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
       } else {
         rollouts->Advance(state, *sender, work);
       }
-      control.Report({.session = rollouts->session()->id,
+      control.Report({.session = joined->id,
                      .produced = rollouts->produced(),
                      .version = state.weights->version,
                      .window_us = static_cast<uint64_t>(rewards.window_time().count())});
     }
-  } catch (const MeasurementCancelled&) {
-    state = control.state();
+  } catch (const MeasurementCancelled&) {  // It is to end, as below.
+  } catch (...) {
+    failure = std::current_exception();
   }
-  if (state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
-  if (!rollouts) return;
-  if (!sender->Drain(kDrainTimeout))
-    LogWarning(StrCat("not everything was sent within ", kDrainTimeout.count(), " ms"));
-  control.SayGoodbye(rollouts->session()->actor, rollouts->produced());
-  control.Leave();
-  talking.join();
-  LogInfo(StrCat("goodbye after ", rollouts->produced(), " trajectories"));
+  state = control.state();
+  if (!failure && state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
+  // However it ends, the learner is told: it would wait for an actor that has joined it and is silent.
+  if (state.session != joined) join(state.session);
+  if (joined) {
+    const uint64_t produced = rollouts ? rollouts->produced() : joined->first_sequence - 1;
+    if (!sender->Drain(kDrainTimeout)) {
+      LogWarning(StrCat("not everything was sent within ", kDrainTimeout.count(), " ms"));
+    }
+    control.SayGoodbye(joined->actor, produced);
+    control.Leave();
+    talking.join();
+    LogInfo(StrCat("goodbye after ", produced, " trajectories"));
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace emplace

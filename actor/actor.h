@@ -24,7 +24,7 @@ struct ActorOptions {
 // Rolls out episodes until the learner says Stop or `interrupted` is set; then sends the queued trajectories (for 5 s
 // at most), says Goodbye and returns. Rewards, and what the learner wants measured, come from `rewards`; simulated work
 // pauses while others on this computer measure. Throws RunFailed when the learner stays silent, and BadInput when it
-// refuses the actor or sends damaged data.
+// refuses the actor or sends damaged data; and what `rewards` throws, after it has said Goodbye.
 void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted, RewardSource& rewards);
 
 }  // namespace emplace

@@ -75,21 +75,29 @@ class RunningActor {
   std::thread thread_;
 };
 
-// Rewards that are never ready: Begin waits until the actor is to end.
-class SlowRewards : public RewardSource {
+// Rewards that are never ready: Begin throws an error, or without one waits until the actor is to end.
+class UnreadyRewards : public RewardSource {
  public:
-  explicit SlowRewards(std::atomic<bool>& waits) : waits_(waits) {}
+  explicit UnreadyRewards(std::optional<Error> error = {}) : error_(std::move(error)) {}
   bool measures() const override { return true; }
   MeasureFactory Begin(const std::shared_ptr<const Session>& /*session*/, std::function<bool()> is_over) override {
-    waits_ = true;
+    if (error_) throw Error(*error_);
     while (!is_over()) std::this_thread::yield();
     throw MeasurementCancelled();
   }
   std::chrono::microseconds window_time() const override { return std::chrono::microseconds(0); }
 
  private:
-  std::atomic<bool>& waits_;
+  const std::optional<Error> error_;
 };
+
+// A Goodbye after no episode.
+bool SaidGoodbye(const FakeLearner& learner) {
+  return learner.Await([](const Received& received) {
+    return received.goodbyes.size() == 1 && received.goodbyes[0].actor == ActorKey{4, 1} &&
+           received.goodbyes[0].produced == 100;
+  });
+}
 
 // Sequences within each key are first, first + 1, ... without gap or repeat; returns the number of each key.
 std::map<ActorKey, uint64_t> CheckSequences(const std::vector<Trajectory>& trajectories, uint64_t first) {
@@ -321,22 +329,42 @@ TEST(Actor, AnInterruptBeforeTheWelcomeIsAnEnd) {
   EXPECT_FALSE(actor.failure().has_value());
 }
 
-TEST(Actor, AnInterruptWhileRewardsAreMadeReadyIsAnEnd) {
-  FakeLearner learner(Options());
-  std::atomic<bool> waits = false;
-  RunningActor actor(learner.address(), 20000, std::make_unique<SlowRewards>(waits));
-  EXPECT_TRUE(learner.Await([&](const Received& /*received*/) { return waits.load(); }));
-  actor.Interrupt();
-  EXPECT_FALSE(actor.failure().has_value());
+// A heartbeat tells that the actor has joined, and so that its rewards are made ready.
+bool HasJoined(const FakeLearner& learner) {
+  return learner.Await([](const Received& received) { return !received.heartbeats.empty(); });
 }
 
-TEST(Actor, AStopWhileRewardsAreMadeReadyIsAnEnd) {
-  FakeLearner learner(Options());
-  std::atomic<bool> waits = false;
-  RunningActor actor(learner.address(), 20000, std::make_unique<SlowRewards>(waits));
-  EXPECT_TRUE(learner.Await([&](const Received& /*received*/) { return waits.load(); }));
+TEST(Actor, AnInterruptWhileRewardsAreMadeReadyIsAnEndWithAGoodbye) {
+  FakeLearnerOptions options = Options();
+  options.first_sequence = 101;
+  FakeLearner learner(options);
+  RunningActor actor(learner.address(), 20000, std::make_unique<UnreadyRewards>());
+  EXPECT_TRUE(HasJoined(learner));
+  actor.Interrupt();
+  EXPECT_FALSE(actor.failure().has_value());
+  EXPECT_TRUE(SaidGoodbye(learner));
+}
+
+TEST(Actor, AStopWhileRewardsAreMadeReadyIsAnEndWithAGoodbye) {
+  FakeLearnerOptions options = Options();
+  options.first_sequence = 101;
+  FakeLearner learner(options);
+  RunningActor actor(learner.address(), 20000, std::make_unique<UnreadyRewards>());
+  EXPECT_TRUE(HasJoined(learner));
   learner.StopActors();
   EXPECT_FALSE(actor.End().has_value());
+  EXPECT_TRUE(SaidGoodbye(learner));
+}
+
+TEST(Actor, RewardsThatCannotBeHadEndItWithAGoodbye) {
+  FakeLearnerOptions options = Options();
+  options.first_sequence = 101;
+  FakeLearner learner(options);
+  RunningActor actor(learner.address(), 20000, std::make_unique<UnreadyRewards>(BadInput("no such device")));
+  const std::optional<Error> failure = actor.End();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_STREQ(failure->what(), "no such device");
+  EXPECT_TRUE(SaidGoodbye(learner));
 }
 
 TEST(Actor, ABadAddressIsSaid) {
