@@ -147,7 +147,8 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
                .updates = stages.update.updates(),
                .train_seconds = records.clock.seconds(),
                .best_found = records.placements.GeometricMeanRatio(),
-               .front_end = actors.front_end.stats()});
+               .front_end = actors.front_end.stats(),
+               .ledger = state.ledger.Total()});
 }
 
 // Throws BadInput for a field of the section that is no longer what it was, but for this one.

@@ -20,7 +20,8 @@ Trains a placement policy: sets up, builds, starts one learner and its actors, a
 
   CONFIG               configuration of the run, such as configs/ptb.yaml
   --dir RUN_DIR        folder to which the run is written (default: runs/NAME-DATE-TIME)
-  --actors N           number of actors on this machine (default: one for each core but one, 8 at most)
+  --actors N           number of actors on this machine (default: one for each core but one, 8 at most);
+                       0 with --hardware: all rewards are measured
   --hardware N         number of actors on this machine, or on each node that has actors, that measure rewards on its
                        devices (docs/hardware.md)
   --resume             go on with the run in RUN_DIR, from its newest checkpoint
@@ -89,7 +90,7 @@ parse_arguments() {
 check_arguments() {
   [[ -n $config ]] || bad_usage "no configuration given"
   [[ -f $config ]] || bad_usage "$config: there is no such file, expected a configuration such as configs/ptb.yaml"
-  [[ -z $actors ]] || positive --actors "$actors"
+  [[ -z $actors ]] || { [[ $actors == 0 ]] && (( hardware > 0 )); } || positive --actors "$actors"
   [[ ${#resume[@]} -eq 0 || -n $run_dir ]] || bad_usage "--resume needs --dir RUN_DIR, the run to go on with"
   if [[ $mode != slurm ]]; then
     [[ -z $nodes_wanted ]] || bad_usage "--nodes needs --slurm"

@@ -43,6 +43,8 @@ class ActorRegistry {
   // The actors that measure and are not gone.
   std::vector<ActorKey> Measuring() const;
   int64_t num_measuring() const;  // Their number.
+  // Whether an actor that measures has ever joined.
+  bool any_measures() const { return any_measures_; }
   // Seconds for which windows were open, over all actors, gone ones included.
   double window_s() const;
   // Calls `visit` for this actor if it is not gone.
@@ -81,8 +83,8 @@ class ActorRegistry {
   const Limits limits_;
   const std::function<void(const ActorKey&)> on_gone_;
   std::map<ActorKey, Actor> actors_;
-  bool any_measures_ = false;  // Whether an actor that measures has ever joined.
-  int64_t alive_ = 0;          // Number of actors that are not gone.
+  bool any_measures_ = false;
+  int64_t alive_ = 0;  // Number of actors that are not gone.
   Time last_work_;
   Time last_hang_check_;  // When FindHang was last called.
 };

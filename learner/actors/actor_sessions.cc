@@ -141,6 +141,7 @@ void ActorSessions::CountActors() {
              .under_way = static_cast<int64_t>(under_way),
              .owed = static_cast<int64_t>(owed),
              .measuring = registry_.num_measuring(),
+             .any_measured = registry_.any_measures(),
              .window_s = registry_.window_s()};
   if (measuring_ != nullptr) *measuring_ = counts_.measuring > 0;
 }

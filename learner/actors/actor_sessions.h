@@ -44,7 +44,8 @@ class ActorSessions {
     int64_t under_way = 0;  // Episodes that live actors have finished and that have not arrived.
     int64_t owed = 0;       // Episodes that actors have sent before their goodbyes at the end, and that are not here.
     int64_t measuring = 0;  // Live actors that measure on hardware.
-    double window_s = 0;    // Seconds for which measuring windows were open, over all actors.
+    bool any_measured = false;  // Whether an actor that measures on hardware has ever joined.
+    double window_s = 0;        // Seconds for which measuring windows were open, over all actors.
   };
 
   // REQUIRES: tasks and ledger outlive the sessions.

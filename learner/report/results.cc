@@ -10,6 +10,23 @@
 #include "policy/policy_kinds.h"
 
 namespace emplace {
+namespace {
+
+bool HasMeasured(const LedgerCounts& total, const FrontEndStats& front_end) {
+  return total.measured > 0 || front_end.actors.any_measured;
+}
+
+std::string DescribeMeasured(const LedgerCounts& total) {
+  const std::string counts = StrCat("\nwith measured rewards: ", total.measured, " of ", total.produced);
+  if (total.measured == 0) {
+    return counts +
+           ", though hardware actors have joined: training ended before the first of theirs came; see docs/hardware.md";
+  }
+  return StrCat(counts, ", of which another actor has measured ", total.measured_again,
+                " again; the others are unverified");
+}
+
+}  // namespace
 
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals, LineWriter& out) {
@@ -30,6 +47,10 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                                     {"refused", totals.front_end.refused},
                                     {"policy_version", policy.version},
                                     {"rewarded", ToString(FindPolicyKind(policy.shape.kind).reward_time())}};
+  if (HasMeasured(totals.ledger, totals.front_end)) {
+    summary["measured"] = totals.ledger.measured;
+    summary["measured_again"] = totals.ledger.measured_again;
+  }
   std::string table =
       Format("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s", "graphs",
              "count", "start placement", "the policy", "best found");
@@ -67,11 +88,9 @@ void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end, LineWrite
                static_cast<unsigned long long>(counts.rejected), static_cast<unsigned long long>(counts.lost));
   };
   for (const auto& [name, counts] : ledger.ByActor()) add(name, counts);
-  add("all", ledger.Total());
-  if (const LedgerCounts total = ledger.Total(); total.measured > 0) {
-    table += StrCat("\nwith measured rewards: ", total.measured, ", of which another actor has measured ",
-                    total.measured_again, " again; the others are unverified");
-  }
+  const LedgerCounts total = ledger.Total();
+  add("all", total);
+  if (HasMeasured(total, front_end)) table += DescribeMeasured(total);
   if (front_end.duplicates > 0 || front_end.malformed > 0) {
     table += StrCat("\nrefused besides: ", front_end.duplicates, " duplicates, ", front_end.malformed,
                     " malformed messages");

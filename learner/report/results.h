@@ -20,6 +20,7 @@ struct RunTotals {
   double train_seconds = 0;  // Training time over all sittings.
   double best_found = 0;     // BestPlacements::GeometricMeanRatio of the training graphs.
   FrontEndStats front_end;   // Counts of this sitting.
+  LedgerCounts ledger;       // Of all actors over all sittings.
 };
 
 // Compares the policy's placements with the start placements on the training, validation and test graphs, and prints a
@@ -27,6 +28,7 @@ struct RunTotals {
 // "duplicates", "malformed", "ignored", "cut_off", "refused", "policy_version", and for each of "train", "validation"
 // and "test" {"graphs", "start", "policy", "infeasible"}}. "start" and "policy" are geometric means of makespan / one
 // device, null when no graph has one. "train" also has "best_found", the mean of the best placements found in episodes.
+// Where actors that measure have joined, there are also "measured" and "measured_again", as in the ledger.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals, LineWriter& out);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# launch/lib/arguments.sh: what --gpus tells the learner.
+# launch/lib/arguments.sh: what --gpus tells the learner, and which numbers of actors there may be.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=../../launch/lib/arguments.sh
@@ -15,4 +15,10 @@ expect "several GPUs are not used" test "$(settings_of --gpus 2)" = "--set train
 expect "a device that was asked for does not count" \
   test "$(settings_of --set training.device=cpu --gpus 2)" = "--set training.ranks=2"
 expect "without GPUs the configuration counts" test -z "$(settings_of --set training.ranks=3)"
+
+# actors_of ARGUMENT...: how many actors simulate and how many measure, or why not.
+actors_of() { (parse_arguments configs/ptb_hardware.yaml "$@" && echo "$actors and $hardware") 2>&1; }
+expect "actors that measure need others" test "$(actors_of --actors 0 --hardware 2)" = "0 and 2"
+expect "a run without any actor starts" test "$(actors_of --actors 0)" = "cluster.sh: --actors is '0', expected a number from 1 to 9999 (see --help)"
+expect "'0x' is a number of actors" test "$(actors_of --actors 0x --hardware 1)" = "cluster.sh: --actors is '0x', expected a number from 1 to 9999 (see --help)"
 exit "$wrong"

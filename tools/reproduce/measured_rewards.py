@@ -84,7 +84,7 @@ def profiled_workload(first, arguments):
 
 def train_each(arguments):
     """{row: {seed: result of its training}}"""
-    settings = {"training.iterations": 1000000, **ONE_SHOT, **overrides_of(arguments.settings)}
+    settings = {"training.iterations": 1000000, "training.entropy_decay_updates": 200, **ONE_SHOT, **overrides_of(arguments.settings)}
     family = {"workload.train": TRAIN, "workload.count": TRAIN + arguments.graphs}
     runs = {row: {} for row in (FIRST, *(arm.row for arm in ARMS))}
 
