@@ -68,6 +68,9 @@ async function checkReport(frame) {
     }
   }
 
+  const busiest = figures.map((figure) => figure.textContent.match(/The busiest is [^:]*/)?.[0]).filter(Boolean);
+  expect("points count by their seconds", busiest[1] === "The busiest is updating the policy, 45% of the time", busiest);
+
   const canvas = page.querySelector("canvas");
   const whole = canvas.toDataURL();
   press(canvas, "+");

@@ -22,8 +22,18 @@ HARMFUL = "</script></title><b id=harm><img src=x onerror='harmed=1'>"
 
 
 def run_lines(seed: int) -> list[dict]:
-    """What a learner wrote, with ratios that differ by seed."""
+    """What a learner wrote, with ratios that differ by seed. In the second run, updating takes 90% of the first 60 s, a second for each
+    update, and none of the last 60 s, of which the last update took all: 45% in the mean."""
     lines = [json.loads(line) for line in METRICS.read_text().splitlines()]
+    updates = [line for line in lines if line["kind"] == "update"]
+    for line in lines:
+        if seed == 2:
+            line["seconds"] = line["update"]
+            line.update({key: 0 for key in line if key.endswith("_busy_s")})
+    if seed == 2:
+        for line in updates:
+            line["update_busy_s"] = 0.9
+        lines.append({**updates[-1], "update": updates[-1]["update"] + 1, "seconds": 120, "update_busy_s": 0})
     for line in lines:
         for key in ("mean_ratio", "best_ratio", "validation_ratio", "test_ratio"):
             if key in line:

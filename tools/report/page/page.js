@@ -181,9 +181,16 @@ function healthCharts(run, axis) {
   const {updates} = run;
   const common = {xLabel: timeAxes[axis].label, xFormat: timeAxes[axis].format, xFrom: 0, yFloor: 0};
   const line = (key, name, style, more = {}) => ({name, style, x: updates[axis], y: updates[key], ...more});
-  const mean = (values) => {
-    const known = values.filter((value) => value !== null);
-    return known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
+  // Of shares of the time: points stand for unequally many seconds.
+  const mean = (shares) => {
+    let sum = 0, seconds = 0;
+    shares.forEach((share, i) => {
+      if (share === null) return;
+      const length = updates.seconds[i] - (i > 0 ? updates.seconds[i - 1] : 0);
+      sum += share * length;
+      seconds += length;
+    });
+    return seconds > 0 ? sum / seconds : 0;
   };
   const drawn = stages.filter(({key}) => anyNumber(updates.busy_share[key]));
   const busiest = drawn.reduce((a, b) => (mean(updates.busy_share[a.key]) >= mean(updates.busy_share[b.key]) ? a : b), drawn[0]);
