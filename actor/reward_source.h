@@ -26,7 +26,7 @@ class RewardSource {
   // Returns what measures placements of the session's tasks, from now on; what it has made for an earlier session is
   // used no more. Its measures call `is_over` while they wait. Throws BadInput for a session that it cannot serve.
   virtual MeasureFactory Begin(const std::shared_ptr<const Session>& session, std::function<bool()> is_over) = 0;
-  // For how long windows were open, in this process, during which other work on this computer has paused.
+  // For how long windows were open, in this session, during which other work on this computer has paused.
   virtual std::chrono::microseconds window_time() const = 0;
 };
 

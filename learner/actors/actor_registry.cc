@@ -44,10 +44,17 @@ bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::str
     if (alive_ >= limits_.max_actors) return false;
     ++alive_;
   }
-  if (known == actors_.end()) LogInfo(StrCat("'", name, "' joins as ", ActorName(key)));
-  const double window_s = known == actors_.end() ? 0 : known->second.window_s;
-  actors_[key] = {
-      .peer = peer, .name = name, .last_heard = now, .measures = measures, .joined = now, .window_s = window_s};
+  const bool is_new = known == actors_.end();
+  Actor& actor = actors_[key];
+  if (is_new) {
+    LogInfo(StrCat("'", name, "' joins as ", ActorName(key)));
+    actor.joined = now;
+  }
+  actor.peer = peer;
+  actor.name = name;
+  actor.last_heard = now;
+  actor.gone = false;
+  actor.measures = measures;
   any_measures_ = any_measures_ || measures;
   NoteWork(now);  // It is given time for some.
   return true;
@@ -70,7 +77,8 @@ bool ActorRegistry::MarkHeard(const ActorKey& key, const PeerId& peer, Time now)
 void ActorRegistry::NoteWindows(const ActorKey& key, double window_s, Time now) {
   const auto found = actors_.find(key);
   if (found == actors_.end() || !found->second.measures) return;
-  found->second.window_s = std::min(window_s, SecondsBetween(found->second.joined, now));
+  found->second.measuring_s = SecondsBetween(found->second.joined, now);
+  found->second.window_s = std::min(window_s, found->second.measuring_s);
 }
 
 std::optional<bool> ActorRegistry::Measures(const ActorKey& key) const {
@@ -98,6 +106,12 @@ int64_t ActorRegistry::num_measuring() const {
 double ActorRegistry::window_s() const {
   double sum = 0;
   for (const auto& [key, actor] : actors_) sum += actor.window_s;
+  return sum;
+}
+
+double ActorRegistry::measuring_s() const {
+  double sum = 0;
+  for (const auto& [key, actor] : actors_) sum += actor.measuring_s;
   return sum;
 }
 

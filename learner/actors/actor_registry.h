@@ -35,7 +35,7 @@ class ActorRegistry {
   bool Join(const ActorKey& actor, const PeerId& peer, const std::string& name, Time now, bool measures = false);
   // Notes that the actor was heard over the connection `peer`. Returns false when it has not joined.
   bool MarkHeard(const ActorKey& actor, const PeerId& peer, Time now);
-  // Notes for how long the actor says its measuring windows were open; no more than there was time since it joined.
+  // Notes for how long the actor says its measuring windows were open since it joined; no more than there was time.
   void NoteWindows(const ActorKey& actor, double window_s, Time now);
   // Whether the actor has joined as one that measures. For an incarnation that has joined an earlier learner only: what
   // the latest incarnation of its id has joined as. nullopt: no actor of this id has joined.
@@ -45,8 +45,10 @@ class ActorRegistry {
   int64_t num_measuring() const;  // Their number.
   // Whether an actor that measures has ever joined.
   bool any_measures() const { return any_measures_; }
-  // Seconds for which windows were open, over all actors, gone ones included.
+  // Seconds for which windows were open, over all actors, gone ones included; and the seconds of which they have told
+  // so.
   double window_s() const;
+  double measuring_s() const;
   // Calls `visit` for this actor if it is not gone.
   void WithPeerOf(const ActorKey& actor, const std::function<void(const PeerId&)>& visit) const;
   // Notes that the actor has ended. Returns false when it has not joined.
@@ -76,7 +78,8 @@ class ActorRegistry {
     bool gone = false;
     bool measures = false;
     Time joined = {};
-    double window_s = 0;
+    double window_s = 0;     // Told by heartbeats,
+    double measuring_s = 0;  // the last of which came so long after it joined.
   };
   void CountAsGone(const ActorKey& key, Actor& actor);
 

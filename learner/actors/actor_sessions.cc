@@ -142,7 +142,8 @@ void ActorSessions::CountActors() {
              .owed = static_cast<int64_t>(owed),
              .measuring = registry_.num_measuring(),
              .any_measured = registry_.any_measures(),
-             .window_s = registry_.window_s()};
+             .window_s = registry_.window_s(),
+             .measuring_s = registry_.measuring_s()};
   if (measuring_ != nullptr) *measuring_ = counts_.measuring > 0;
 }
 

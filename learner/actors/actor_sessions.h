@@ -45,7 +45,8 @@ class ActorSessions {
     int64_t owed = 0;       // Episodes that actors have sent before their goodbyes at the end, and that are not here.
     int64_t measuring = 0;  // Live actors that measure on hardware.
     bool any_measured = false;  // Whether an actor that measures on hardware has ever joined.
-    double window_s = 0;        // Seconds for which measuring windows were open, over all actors.
+    double window_s = 0;        // Seconds for which measuring windows were open, over all actors,
+    double measuring_s = 0;     // of those since each has joined.
   };
 
   // REQUIRES: tasks and ledger outlive the sessions.

@@ -62,6 +62,7 @@ FrontEndStats FrontEnd::stats() const {
   FrontEndStats stats = stats_;
   stats.episodes = counts.episodes;
   stats.steps = counts.steps;
+  stats.blocked_s = full_.seconds().busy;
   return stats;
 }
 
@@ -137,11 +138,11 @@ void FrontEnd::ReceiveOne(LearnerEndpoint& endpoint) {
 // Not for long: what actors say is heard even while there is no room for what they send.
 bool FrontEnd::WaitForRoom() {
   if (intake_.HasRoom()) return true;
-  const Clock::time_point before = Clock::now();
   clock_.Waiting();
+  full_.Busy();
   const bool room = intake_.HasRoom(kWhileFull);
+  full_.Waiting();
   clock_.Busy();
-  blocked_s_ += std::chrono::duration<double>(Clock::now() - before).count();
   return room;
 }
 
@@ -193,7 +194,6 @@ void FrontEnd::TakeStats(const LearnerEndpoint::Counts& counts) {
   stats_.cut_off = counts.cut_off;
   stats_.refused = counts.refused;
   stats_.actors = sessions_.counts();
-  stats_.blocked_s = blocked_s_;
 }
 
 // Counts the oldest checked episode as stale. Returns whether there was one; waits for at most `timeout`.

@@ -33,7 +33,7 @@ struct FrontEndStats {
   int64_t cut_off = 0;  // Connections that were cut off.
   int64_t refused = 0;  // Connections without a valid key.
   ActorSessions::Counts actors;
-  double blocked_s = 0;  // Seconds with a full queue.
+  double blocked_s = 0;  // Seconds with a full queue, up to now.
 };
 
 class FrontEnd {
@@ -77,14 +77,14 @@ class FrontEnd {
   WeightsBroadcast& weights_;
   TrajectoryIntake& intake_;
   StageClock& clock_;
+  StageClock full_;  // Busy while the queue is full.
   std::string address_;
 
   // Used by the front end's thread alone:
-  double blocked_s_ = 0;
   std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
 
   mutable Mutex mu_;
-  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);  // Without episodes and steps, which the intake counts.
+  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);  // Without episodes and steps, which the intake counts, and blocked_s.
   std::string failure_ EMPLACE_GUARDED_BY(mu_);  // The error that ended the thread; empty: none.
 
   std::atomic<bool> stopping_ = false;  // Set when the actors are to stop.

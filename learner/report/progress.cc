@@ -95,9 +95,10 @@ std::string Progress::Line(const Totals& totals) {
   }
   const LedgerCounts& ledger = totals.ledger;
   if (totals.front_end.actors.measuring > 0) {
-    line +=
-        Format(" | %lld measure, windows open %.0f%%", static_cast<long long>(totals.front_end.actors.measuring),
-               100 * std::max(0.0, totals.front_end.actors.window_s - last_.front_end.actors.window_s) / interval_s);
+    // Since they joined: a window counts when it has closed, so in a time as short as that since the line before there
+    // may seem to have been more of it than time.
+    line += Format(" | %lld measure, windows open %.0f%%", static_cast<long long>(totals.front_end.actors.measuring),
+                   100 * totals.front_end.actors.window_s / std::max(1e-9, totals.front_end.actors.measuring_s));
   }
   line += Format(
       " | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",

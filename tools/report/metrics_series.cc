@@ -107,10 +107,8 @@ class UpdateBuckets {
     }
     const double seconds = lines[end - 1].Required(metrics::kSeconds);
     const auto rate = [elapsed = seconds - seconds_](double amount) { return elapsed > 0 ? amount / elapsed : kNone; };
-    // The clocks of training and of a stage are not read at the same moment.
-    const auto share = [&](const Tally& busy_s) {
-      return std::isnan(busy_s.mean()) ? kNone : std::min(rate(busy_s.sum()), 1.0);
-    };
+    // The clocks of training and of a stage or the full queue are not read at the same moment.
+    const auto share = [&](double part_s) { return std::min(rate(part_s), 1.0); };
     series.update.push_back(lines[end - 1].Required(metrics::kUpdates));
     series.seconds.push_back(seconds);
     series.mean_ratio.push_back(mean_ratio.mean());
@@ -120,8 +118,10 @@ class UpdateBuckets {
     series.max_lag.push_back(max_lag.greatest());
     series.episodes_per_s.push_back(rate(episodes_.total() - episodes_before));
     series.steps_per_s.push_back(rate(steps_.total() - steps_before));
-    for (size_t stage = 0; stage < busy.size(); ++stage) series.busy_share[stage].push_back(share(busy[stage]));
-    series.blocked_share.push_back(rate(blocked_.total() - blocked_before));
+    for (size_t stage = 0; stage < busy.size(); ++stage) {
+      series.busy_share[stage].push_back(std::isnan(busy[stage].mean()) ? kNone : share(busy[stage].sum()));
+    }
+    series.blocked_share.push_back(share(blocked_.total() - blocked_before));
     seconds_ = seconds;
   }
 

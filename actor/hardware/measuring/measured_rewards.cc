@@ -38,7 +38,6 @@ MeasureFactory MeasuredRewards::Begin(const std::shared_ptr<const Session>& sess
     }
     references.push_back(task.single_device);
   }
-  earlier_windows_ = window_time();
   meter_.reset();
   process_.reset();
   session_ = session;
@@ -62,7 +61,7 @@ MeasureFactory MeasuredRewards::Begin(const std::shared_ptr<const Session>& sess
 }
 
 std::chrono::microseconds MeasuredRewards::window_time() const {
-  return earlier_windows_ + (meter_ ? meter_->window_time() : std::chrono::microseconds(0));
+  return meter_ ? meter_->window_time() : std::chrono::microseconds(0);
 }
 
 }  // namespace emplace

@@ -35,7 +35,6 @@ class MeasuredRewards : public RewardSource {
   const std::optional<Cluster> devices_;
   MachineLock lock_;
   std::shared_ptr<const Session> session_;
-  std::chrono::microseconds earlier_windows_{0};  // Of sessions before.
   std::unique_ptr<MeasuringProcess> process_;
   std::unique_ptr<HardwareMeter> meter_;
 };

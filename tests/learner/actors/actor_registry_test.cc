@@ -82,6 +82,22 @@ TEST_F(ActorRegistryTest, KnowsWhatEachIncarnationHasJoinedAs) {
   EXPECT_EQ(registry.Measures({kB.actor_id + 1, 0}), std::nullopt);
 }
 
+TEST_F(ActorRegistryTest, WindowsAreOpenForNoMoreThanTheTimeSinceTheirActorHasJoined) {
+  ActorRegistry registry = Make({.silent_s = 10, .hang_s = 0, .max_actors = 5});
+  EXPECT_FALSE(registry.any_measures());
+  registry.Join(kA, "peer 1", "a", kStart, /*measures=*/true);
+  registry.Join(kB, "peer 2", "b", kStart + seconds(2), /*measures=*/true);
+  registry.NoteWindows(kA, 3, kStart + seconds(6));
+  registry.Join(kA, "peer 1", "a", kStart + seconds(7), /*measures=*/true);  // Its Hello came twice.
+  registry.NoteWindows(kA, 4, kStart + seconds(8));
+  registry.NoteWindows(kB, 100, kStart + seconds(6));
+  EXPECT_EQ(registry.window_s(), 4 + 4);
+  EXPECT_EQ(registry.measuring_s(), 8 + 4);
+  registry.Leave(kB);
+  EXPECT_EQ(registry.measuring_s(), 8 + 4);
+  EXPECT_TRUE(registry.any_measures());
+}
+
 TEST_F(ActorRegistryTest, WhenItIsFullOnlyThoseThatAreThereMayJoin) {
   ActorRegistry registry = Make({.silent_s = 10, .hang_s = 0, .max_actors = 1});
   EXPECT_TRUE(registry.Join(kA, "peer 1", "a", kStart));

@@ -58,6 +58,18 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   EXPECT_THAT(progress.Line(totals), HasSubstr("no update since the last line"));
 }
 
+TEST(Progress, ALineTellsTheShareOfTheTimeThatTheWindowsOfAnActorAreOpen) {
+  Progress progress(Config(), 0, 0);
+  Progress::Totals totals;
+  totals.seconds = 5;
+  EXPECT_THAT(progress.Line(totals), testing::Not(HasSubstr("measure")));
+  totals.seconds = 15;
+  totals.front_end.actors.measuring = 2;
+  totals.front_end.actors.measuring_s = 8 + 4;
+  totals.front_end.actors.window_s = 6 + 3;
+  EXPECT_THAT(progress.Line(totals), HasSubstr(" | 2 measure, windows open 75% | "));
+}
+
 // A line's "limited by X (busy: ...)", where each stage was busy for such a share of the time since the line before.
 class ProgressLimitTest : public testing::Test {
  protected:

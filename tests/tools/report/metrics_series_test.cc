@@ -92,6 +92,15 @@ TEST(MetricsSeries, SumsUpdatesUpByBucket) {
   EXPECT_TRUE(std::isnan(updates.busy_share[kUpdate][1]));
 }
 
+// Its clock is read a moment before that of training, so that of a short time there may seem to be more than all.
+TEST(MetricsSeries, TheQueueIsFullForAllOfTheTimeAtMost) {
+  const MetricsSeries series = ParseMetrics(
+      "{\"kind\":\"update\",\"update\":1,\"seconds\":1,\"blocked_s\":0.25}\n"
+      "{\"kind\":\"update\",\"update\":2,\"seconds\":1.5,\"blocked_s\":0.8125}\n",
+      "m", 10);
+  EXPECT_THAT(series.updates.blocked_share, ElementsAre(0.25, 1));
+}
+
 TEST(MetricsSeries, CountersStartAgainWhenARunGoesOn) {
   const MetricsSeries series = ParseMetrics(
       "{\"kind\":\"update\",\"update\":1,\"seconds\":1,\"episodes\":10}\n"
