@@ -46,7 +46,10 @@ FieldTable<HardwareConfig> HardwareFields() {
           "on.");
   t.Field("timeout_s", &C::timeout_s)
       .Range(0.1, 3600)
-      .Help("Seconds after which a placement that is being measured counts as one that hangs.");
+      .Help(
+          "Seconds that a measured step may take, the first one with making its placement ready; a placement with a "
+          "longer "
+          "one counts as one that hangs.");
   t.Field("penalty", &C::penalty)
       .Range(1, 1000)
       .Help(

@@ -1,5 +1,6 @@
 // `emplace-hardware measure`: the process in which an actor has steps run and timed (measuring_process.h). It speaks
-// with the actor alone, over the socket that is its standard input, in JSON:
+// with the actor alone, over the socket that is its standard input, in JSON, and writes a byte to its standard output
+// at the end of each step:
 //
 //   {"machine": YAML, "graphs": [JSON text...], "references": [device...], "times_parts": bool}
 //                                             first of all; checks that they can be run

@@ -102,9 +102,9 @@ class Meter {
  private:
   static bool IsOver() { return Interrupted().load(); }
   static MeasuringProcess::Options ProcessOptions(const PlaceArguments& args) {
-    const auto timeout = std::chrono::duration<double>(args.timeout_s);
+    const auto step_limit = std::chrono::duration<double>(args.timeout_s);
     return {.command = MeasureCommandLine(),
-            .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+            .step_limit = std::chrono::duration_cast<std::chrono::milliseconds>(step_limit),
             .is_over = IsOver,
             .times_parts = true};
   }
@@ -235,8 +235,9 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   AddWarmup(*command, args->warmup);
   command
-      ->add_option("--timeout", args->timeout_s,
-                   "Seconds after which a placement counts as one that hangs, and is left out")
+      ->add_option(
+          "--timeout", args->timeout_s,
+          "Seconds that a step may take; a placement with a longer one counts as one that hangs, and is left out")
       ->check(NumberIn(0.1, 1e5))
       ->capture_default_str();
   command->add_option("--seed", args->seed, "Random seed of the searches")->check(Seed())->capture_default_str();

@@ -42,12 +42,12 @@ MeasureFactory MeasuredRewards::Begin(const std::shared_ptr<const Session>& sess
   process_.reset();
   session_ = session;
   const HardwareConfig& config = session->config.hardware;
-  const auto timeout = std::chrono::duration<double>(config.timeout_s);
+  const auto step_limit = std::chrono::duration<double>(config.timeout_s);
   try {
     process_ = std::make_unique<MeasuringProcess>(
         session->graphs, MachineFor(*session), references,
         MeasuringProcess::Options{.command = command_,
-                                  .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+                                  .step_limit = std::chrono::duration_cast<std::chrono::milliseconds>(step_limit),
                                   .is_over = is_over});
   } catch (const StepFailed& failure) {
     throw RunFailed(StrCat("the measuring process: ", failure.what()));

@@ -27,16 +27,19 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::chrono::milliseconds kAskAgain(1);
+constexpr std::chrono::minutes kToGetReady(5);  // For a fresh process to load LibTorch and look at all graphs.
 
-// Starts the program with the socket as its standard input. It gets no SIGINT or SIGTERM from its first instruction on:
-// Ctrl-C in a terminal, or a signal to all processes of a job, is for the process that started it, which then ends it.
-pid_t Spawn(const std::vector<std::string>& command, int socket) {
+// Starts the program with the socket as its standard input and the pipe as its standard output. It gets no SIGINT or
+// SIGTERM from its first instruction on: Ctrl-C in a terminal, or a signal to all processes of a job, is for the
+// process that started it, which then ends it.
+pid_t Spawn(const std::vector<std::string>& command, int socket, int pipe) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, pipe, STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t blocked;
@@ -51,6 +54,14 @@ pid_t Spawn(const std::vector<std::string>& command, int socket) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw RunFailed(StrCat(command[0], ": cannot be started: ", std::strerror(error)));
   return pid;
+}
+
+// Whether anything has come, which is then taken.
+bool TakeAll(int pipe) {
+  char bytes[256];
+  bool any = false;
+  while (::read(pipe, bytes, sizeof(bytes)) > 0) any = true;
+  return any;
 }
 
 std::string HowItEnded(int status) {
@@ -81,18 +92,30 @@ void MeasuringProcess::Start() {
     throw RunFailed(StrCat("a socket for the measuring process: ", std::strerror(errno)));
   }
   channel_ = std::make_unique<MessageChannel>(sockets[0]);
+  // The process must not wait for us to read.
+  int pipes[2];
+  if (::pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
+    ::close(sockets[1]);
+    throw RunFailed(StrCat("a pipe for the measuring process: ", std::strerror(errno)));
+  }
+  finished_steps_ = pipes[0];
   try {
-    pid_ = Spawn(options_.command, sockets[1]);
+    pid_ = Spawn(options_.command, sockets[1], pipes[1]);
   } catch (...) {
     ::close(sockets[1]);
+    ::close(pipes[1]);
+    End();
     throw;
   }
   ::close(sockets[1]);
-  Ask(setup_);
+  ::close(pipes[1]);
+  Ask(setup_, kToGetReady);
 }
 
 void MeasuringProcess::End() {
   channel_.reset();
+  if (finished_steps_ >= 0) ::close(finished_steps_);
+  finished_steps_ = -1;
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -114,9 +137,13 @@ std::optional<int> MeasuringProcess::StatusBy(std::chrono::steady_clock::time_po
   return std::nullopt;
 }
 
-std::string MeasuringProcess::Ask(const std::string& request) {
-  const MessageChannel::Wait wait{.deadline = std::chrono::steady_clock::now() + options_.timeout,
-                                  .is_over = options_.is_over};
+std::string MeasuringProcess::Ask(const std::string& request, std::chrono::milliseconds limit) {
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto is_over = [&] {
+    if (TakeAll(finished_steps_)) deadline = std::chrono::steady_clock::now() + limit;
+    return (options_.is_over && options_.is_over()) || std::chrono::steady_clock::now() >= deadline;
+  };
+  const MessageChannel::Wait wait{.is_over = is_over};
   std::string answer;
   MessageChannel::Result result = channel_->Send(request, wait);
   if (result == MessageChannel::Result::kDone) result = channel_->Receive(answer, wait);
@@ -124,11 +151,12 @@ std::string MeasuringProcess::Ask(const std::string& request) {
     End();
     if (options_.is_over && options_.is_over()) throw MeasurementCancelled();
     throw StepFailed(
-        StrCat("it has not ended within its limit of ", std::chrono::duration<double>(options_.timeout).count(), " s"));
+        StrCat("it has not ended within its limit of ", std::chrono::duration<double>(limit).count(), " s"));
   }
   if (result == MessageChannel::Result::kClosed) {
     channel_.reset();
-    const std::optional<int> status = StatusBy(wait.deadline);
+    const std::optional<int> status = StatusBy(deadline);
+    End();
     throw StepFailed(status ? HowItEnded(*status) : "it has closed its connection and has not ended");
   }
   const Json parsed = ParseJson(answer, "answer of the measuring process");
@@ -148,24 +176,26 @@ void MeasuringProcess::Prepare(size_t graph, const OrderedPlacement& placement) 
   const std::string reference = Json{{"reference", graph}}.dump();
   try {
     if (pid_ < 0) Start();
-    Ask(reference);
+    Ask(reference, options_.step_limit);
   } catch (const StepFailed& failure) {
     LogWarning(StrCat("the reference placement of graph ", graph, ", all on one device: ", failure.what(),
                       "; it is tried once more"));
     try {
       Start();
-      Ask(reference);
+      Ask(reference, options_.step_limit);
     } catch (const StepFailed& again) {
       throw RunFailed(StrCat("the reference placement of graph ", graph, ", all on one device: ", again.what()));
     }
   }
-  Ask(Json{{"prepare", graph}, {"ops", placement.placement}, {"orders", placement.orders}}.dump());
+  Ask(Json{{"prepare", graph}, {"ops", placement.placement}, {"orders", placement.orders}}.dump(), options_.step_limit);
 }
 
 StepSamples MeasuringProcess::Time(const StepPlan& plan) {
   if (pid_ < 0) throw StepFailed("it was not prepared");
-  const Json answer = ParseJson(
-      Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump()), "step times");
+  const Json answer =
+      ParseJson(Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump(),
+                    options_.step_limit),
+                "step times");
   return {.reference = StepSeriesFromJson(answer.at("reference")),
           .placement = StepSeriesFromJson(answer.at("placement"))};
 }

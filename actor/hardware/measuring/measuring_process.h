@@ -22,10 +22,11 @@ namespace emplace {
 class MeasuringProcess : public StepTimer {
  public:
   struct Options {
-    std::vector<std::string> command;           // Program and arguments.
-    std::chrono::milliseconds timeout{30'000};  // For each of the functions below, after which the process is ended.
-    std::function<bool()> is_over;              // Whether to give up what is waited for.
-    bool times_parts = false;                   // Whether samples have PartTimes.
+    std::vector<std::string> command;  // Program and arguments.
+    // For each step, and to make its placement ready for the first one, after which the process is ended.
+    std::chrono::milliseconds step_limit{30'000};
+    std::function<bool()> is_over;  // Whether to give up what is waited for.
+    bool times_parts = false;       // Whether samples have PartTimes.
   };
   // references: [graphs] the device of each graph's reference placement. Starts the process, which checks that all
   // graphs can be run on the machine's devices; throws BadInput, in one line, where they cannot, and StepFailed.
@@ -46,13 +47,15 @@ class MeasuringProcess : public StepTimer {
   void End();
   // The status of a process that ends by itself until then; nullopt: it was ended.
   std::optional<int> StatusBy(std::chrono::steady_clock::time_point deadline);
-  // Sends a request and returns the answer. Ends the process where it does not answer in time.
-  std::string Ask(const std::string& request);
+  // Sends a request and returns the answer. Ends the process where neither an answer nor the end of a step comes within
+  // the limit.
+  std::string Ask(const std::string& request, std::chrono::milliseconds limit);
 
   const Options options_;
   std::string setup_;  // The first message to a fresh process.
   pid_t pid_ = -1;
   std::unique_ptr<MessageChannel> channel_;
+  int finished_steps_ = -1;  // The pipe into which the process writes a byte for each step that has ended.
 };
 
 }  // namespace emplace

@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kLookAgain_ms = 50;  // At the clock, and whether it is over.
+constexpr int kLookAgain_ms = 50;  // Whether it is over.
 
 }  // namespace
 
@@ -23,7 +23,6 @@ MessageChannel::Result MessageChannel::AwaitReady(short events, const Wait& wait
     if (ready > 0) return Result::kDone;  // Or an error, which the call that follows meets.
     if (ready < 0 && errno != EINTR) return Result::kClosed;
     if (wait.is_over && wait.is_over()) return Result::kLate;
-    if (std::chrono::steady_clock::now() >= wait.deadline) return Result::kLate;
   }
 }
 

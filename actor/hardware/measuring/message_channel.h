@@ -1,9 +1,7 @@
 // Whole messages over a socket between two processes of this program. Not thread-safe.
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace emplace {
@@ -19,14 +17,13 @@ class MessageChannel {
   MessageChannel(const MessageChannel&) = delete;
   MessageChannel& operator=(const MessageChannel&) = delete;
 
-  // How long to wait: until `deadline`, or until `is_over` says so. The default waits forever.
+  // How long to wait: until `is_over`, which is asked some 20 times a second, says so. The default waits forever.
   struct Wait {
-    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     std::function<bool()> is_over = nullptr;
   };
   enum class Result {
     kDone,
-    kLate,    // The deadline has passed, or it is over; the channel is of no use any more.
+    kLate,    // It is over; the channel is of no use any more.
     kClosed,  // The other process has ended.
   };
   Result Send(const std::string& message, const Wait& wait);

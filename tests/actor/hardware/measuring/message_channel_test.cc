@@ -45,10 +45,10 @@ TEST_F(MessageChannelTest, MessagesArriveWhole) {
 
 TEST_F(MessageChannelTest, ThereAreLimitsToWaiting) {
   std::string message;
-  EXPECT_EQ(here_->Receive(message, {.deadline = std::chrono::steady_clock::now()}), Result::kLate);
-  EXPECT_EQ(here_->Receive(message, {.is_over = [] { return true; }}), Result::kLate);
+  const MessageChannel::Wait over{.is_over = [] { return true; }};
+  EXPECT_EQ(here_->Receive(message, over), Result::kLate);
   const std::string large(5'000'000, 'x');
-  EXPECT_EQ(here_->Send(large, {.deadline = std::chrono::steady_clock::now()}), Result::kLate);
+  EXPECT_EQ(here_->Send(large, over), Result::kLate);
 }
 
 TEST_F(MessageChannelTest, TheEndOfTheOtherSideIsNoticed) {

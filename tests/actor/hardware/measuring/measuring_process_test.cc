@@ -1,0 +1,90 @@
+// With programs in the place of `emplace-hardware measure`.
+#include "actor/hardware/measuring/measuring_process.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actor/reward_source.h"
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Answers the first request, then does what `then` says with the second.
+std::vector<std::string> ProgramThat(const std::string& then) {
+  return {"/usr/bin/python3", "-c", R"(
+import os, struct, time
+def read(count):
+    data = b""
+    while len(data) < count:
+        data += os.read(0, count - len(data)) or os._exit(0)
+    return data
+def hear(): return read(struct.unpack("Q", read(8))[0])
+def say(text): os.write(0, struct.pack("Q", len(text)) + text)
+hear()
+say(b"{}")
+hear()
+)" + then};
+}
+
+constexpr char kAnswer[] = R"(
+series = b'{"us": [1], "preemptions": [0], "op_us": [], "copies": [], "replayed_us": 0}'
+say(b'{"reference": ' + series + b', "placement": ' + series + b'}')
+)";
+
+MeasuringProcess Start(const std::string& then, std::chrono::milliseconds step_limit,
+                       std::function<bool()> is_over = nullptr) {
+  return {{}, Cluster(), {}, {.command = ProgramThat(then), .step_limit = step_limit, .is_over = std::move(is_over)}};
+}
+
+std::string WhyItFails(const std::string& then, std::chrono::milliseconds step_limit) {
+  MeasuringProcess process = Start(then, step_limit);
+  try {
+    process.Time({});
+  } catch (const StepFailed& failure) {
+    EXPECT_EQ(process.pid(), -1);
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(MeasuringProcess, TheLimitIsOneForEachStep) {
+  MeasuringProcess process =
+      Start("for _ in range(20):\n    time.sleep(0.2)\n    os.write(1, b'.')\n" + std::string(kAnswer),
+            std::chrono::seconds(3));
+  EXPECT_EQ(process.Time({}).placement.us, std::vector<double>{1});
+}
+
+TEST(MeasuringProcess, AStepThatHangsFails) {
+  EXPECT_EQ(WhyItFails("os.write(1, b'.')\ntime.sleep(600)", milliseconds(100)),
+            "it has not ended within its limit of 0.1 s");
+}
+
+TEST(MeasuringProcess, AProcessThatEndsFails) {
+  EXPECT_EQ(WhyItFails("os._exit(3)", std::chrono::minutes(1)), "its process ended with exit code 3");
+}
+
+TEST(MeasuringProcess, WhatIsOverIsNotWaitedFor) {
+  std::atomic<bool> over = false;
+  MeasuringProcess process = Start("time.sleep(600)", std::chrono::minutes(10), [&] { return over.load(); });
+  over = true;
+  EXPECT_THROW(process.Time({}), MeasurementCancelled);
+}
+
+// Ctrl-C reaches all processes of a terminal's group.
+TEST(MeasuringProcess, SignalsThatAreForTheActorDoNotEndIt) {
+  MeasuringProcess process =
+      Start("import signal\nfor s in (signal.SIGINT, signal.SIGTERM): os.kill(os.getpid(), s)\n" + std::string(kAnswer),
+            std::chrono::minutes(1));
+  EXPECT_EQ(process.Time({}).reference.us, std::vector<double>{1});
+}
+
+}  // namespace
+}  // namespace emplace
