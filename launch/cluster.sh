@@ -28,6 +28,7 @@ main() {
   read_nodes
   build
   say_which_configuration
+  refuse_unmeasurable_run
   run
 }
 main "$@"

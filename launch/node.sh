@@ -27,6 +27,7 @@ main() {
     replace_dead
     sleep 0.2
   done
+  all_given_up && exit 2  # Here, too, they would be given up again.
   exit 0
 }
 main

@@ -60,7 +60,10 @@ void Unlock(int file) { ::flock(file, LOCK_UN); }
 
 fs::path MachineLockFolder() {
   const char* const given = std::getenv("EMPLACE_LOCK_FOLDER");
-  if (given != nullptr && *given != '\0') return given;
+  if (given != nullptr && *given != '\0') {
+    if (fs::is_directory(given)) return given;
+    throw BadInput(StrCat("EMPLACE_LOCK_FOLDER is '", given, "', expected a folder that is there"));
+  }
   constexpr char kOfTheSystem[] = "/run/lock";
   return ::access(kOfTheSystem, W_OK | X_OK) == 0 ? kOfTheSystem : "/tmp";
 }

@@ -15,7 +15,8 @@
 
 namespace emplace {
 
-// The folder that EMPLACE_LOCK_FOLDER names, or /run/lock where it is there and can be written to, or /tmp.
+// The folder that EMPLACE_LOCK_FOLDER names, or /run/lock where it is there and can be written to, or /tmp. Throws
+// BadInput for a variable that names no folder.
 std::filesystem::path MachineLockFolder();
 
 // The two files, opened. An object is for one thread at a time; the locks of two objects exclude each other, also in

@@ -164,6 +164,25 @@ refuse_bad_run() {
   exit 2
 }
 
+# What no run with actors that measure can be, in one line.
+refuse_unmeasurable_run() {
+  local resolved
+  (( hardware > 0 )) || return 0
+  resolved=$("$bin/emplace" config "$(configuration_file)" "${sets[@]}" "${rank_sets[@]}") || exit 2
+  unless_resolved training.objective evolution "expected another objective with --hardware: trials are simulated"
+  unless_resolved training.sync lockstep "expected async with --hardware: nobody can repeat measured rewards"
+  [[ $(resolved_value workload.family) == "" ]] ||
+    unless_resolved workload.calls false "expected true with --hardware: ops are run by their calls"
+}
+
+# resolved_value KEY: what `resolved` has for a key, "section.key".
+resolved_value() {
+  awk -v section="${1%.*}:" -v key="${1#*.}:" '/^[a-z]/ { here = $1 == section } here && $1 == key { gsub(/"/, "", $2); print $2 }' <<<"$resolved"
+}
+
+# unless_resolved KEY VALUE EXPECTED: ends with one line where `resolved` has this value.
+unless_resolved() { [[ $(resolved_value "$1") != "$2" ]] || { echo "cluster.sh: $1 is $2, $3" >&2; exit 2; }; }
+
 # One actor for each core that the learner does not use, and 8 at most; docs/cluster.md says why.
 default_actors() {  # default_actors CORES CORES_FOR_THE_LEARNER
   local number=$(($1 - $2))

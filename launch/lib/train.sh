@@ -54,11 +54,18 @@ train() {
   while kill -0 "$learner" 2>/dev/null; do  # Its end is the run's end.
     replace_dead
     watch_ranks
+    if (( ! stopping )) && all_given_up; then
+      echo "cluster.sh: no actor is left, so the run ends" >&2
+      stopping=1
+      ask_learner
+    fi
     sleep 0.2
   done
   wait_for_learner
   if (( code != 0 )); then
     echo "cluster.sh: the learner ended with exit code $code; its log is $run_dir/logs/learner.log" >&2
+  elif all_given_up; then
+    code=2
   elif [[ -f $run_dir/policy.safetensors ]]; then
     echo "policy: $run_dir/policy.safetensors"
     printf "place a graph with it: %q/emplace place --graph G.graph.json --devices DEVICES.yaml --policy %q --out placement.json\n" \

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# launch/lib/arguments.sh: what --gpus tells the learner, and which numbers of actors there may be.
+# launch/lib/arguments.sh: what --gpus tells the learner, which numbers of actors there may be, and which runs cannot measure.
+# shellcheck disable=SC2034  # Variables of the script under test.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=../../launch/lib/arguments.sh
@@ -21,4 +22,27 @@ actors_of() { (parse_arguments configs/ptb_hardware.yaml "$@" && echo "$actors a
 expect "actors that measure need others" test "$(actors_of --actors 0 --hardware 2)" = "0 and 2"
 expect "a run without any actor starts" test "$(actors_of --actors 0)" = "cluster.sh: --actors is '0', expected a number from 1 to 9999 (see --help)"
 expect "'0x' is a number of actors" test "$(actors_of --actors 0x --hardware 1)" = "cluster.sh: --actors is '0x', expected a number from 1 to 9999 (see --help)"
+
+# refusal CONFIGURATION: why a run of this resolved configuration cannot measure, from a stand-in for `emplace config`.
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+refusal() {
+  printf '#!/bin/sh\ncat <<EOF\n%s\nEOF\n' "$1" >"$bin/emplace"
+  chmod +x "$bin/emplace"
+  (parse_arguments configs/smoke.yaml --hardware 1 && refuse_unmeasurable_run) 2>&1
+}
+measurable='workload:
+  family: "ptb"  # Family.
+  calls: true
+training:
+  sync: "async"  # lockstep
+  objective: "reinforce"'
+expect "a run that can measure is refused" test -z "$(refusal "$measurable")"
+expect "lockstep is tried" test "$(refusal "${measurable/async/lockstep}")" = \
+  "cluster.sh: training.sync is lockstep, expected async with --hardware: nobody can repeat measured rewards"
+expect "evolution is tried" grep -q "training.objective is evolution" <(refusal "${measurable/reinforce/evolution}")
+expect "graphs without calls are tried" test "$(refusal "${measurable/true/false}")" = \
+  "cluster.sh: workload.calls is false, expected true with --hardware: ops are run by their calls"
+files=${measurable/true/false}
+expect "graphs from files are refused" test -z "$(refusal "${files/ptb/}")"
 exit "$wrong"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# launch/lib/supervise.sh: a process that keeps dying is given up, one that dies now and then is always replaced.
+# launch/lib/supervise.sh: a process that keeps dying is given up, one that dies now and then is always replaced, and one with bad
+# input never.
 # shellcheck disable=SC2034,SC2154,SC2317  # Variables and functions of the script under test.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -35,4 +36,24 @@ for death in 1 2 3 4 5 6 7 8; do
   replace_dead 2>>"$work/err"
 done
 expect "dying now and then: started $starts times, expected once and eight times more" test "$starts" -eq 9
+expect "a process is left" all_given_up
+
+# One of two ends for its input.
+restarts=() restarts_since=() given_up=0
+child_name=(actor-0 hardware-0) child_log=("$work/actor-0.log" "$work/hardware-0.log")
+printf '%s\n' "11:22:33.444 hardware-0: joins" "emplace-hardware: no such device" "11:22:33.445 hardware-0: goodbye" >"$work/hardware-0.log"
+command sleep 60 &
+child_pid[0]=$!
+other=$!
+(exit 2) &
+child_pid[1]=$!
+while kill -0 "${child_pid[1]}" 2>/dev/null; do :; done
+starts=0
+replace_dead 2>"$work/err"
+expect "bad input is tried again" test "$starts" -eq 0
+expect "the reason is not said: $(cat "$work/err")" test "$(cat "$work/err")" = \
+  "cluster.sh: hardware-0 ended with exit code 2 and is not replaced: emplace-hardware: no such device"
+some_left() { ! all_given_up; }
+expect "the other one counts as given up" some_left
+kill "$other"
 exit "$wrong"

@@ -10,6 +10,8 @@
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "tests/support/bad_input.h"
+#include "tests/support/own_machine_lock.h"
 #include "tests/support/temp_folder.h"
 
 namespace emplace {
@@ -28,6 +30,14 @@ TEST(MachineLock, OneWindowAtATime) {
   EXPECT_FALSE(second.OpenWindow(kNow));
   first.CloseWindow();
   EXPECT_TRUE(second.OpenWindow(kNow));
+}
+
+TEST(MachineLock, AFolderThatIsNotThereIsBadInput) {
+  const OwnMachineLock own;
+  EXPECT_EQ(BadInputOf([] { MachineLockFolder(); }), "");
+  ::setenv("EMPLACE_LOCK_FOLDER", "/nowhere/at/all", 1);
+  EXPECT_EQ(BadInputOf([] { MachineLockFolder(); }),
+            "EMPLACE_LOCK_FOLDER is '/nowhere/at/all', expected a folder that is there");
 }
 
 TEST(MachineLock, UnitsOfWorkGoBesideEachOther) {
