@@ -47,6 +47,8 @@ ask_node() {
     programs+=" emplace-learner"
     port=$(configured_port)
   fi
+  # Each node that has actors has those that measure, too.
+  if (( hardware > 0 )) && [[ ${slots[$i]} != 0 ]]; then programs+=" emplace-hardware"; fi
   [[ -z $gpus ]] || gpu=$(ranks_on "$i")
   (( ${gpu:-0} > 0 )) || gpu=""
   [[ $port != 0 ]] || port=""

@@ -6,7 +6,7 @@
 
 programs_fact() {
   local bin=$1 programs=$2 program said
-  for program in emplace-learner emplace-actor; do
+  for program in emplace-learner emplace-actor $programs; do
     [[ -x $bin/$program ]] || { echo "missing $bin/$program"; return; }
   done
   for program in $programs; do

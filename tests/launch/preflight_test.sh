@@ -44,6 +44,23 @@ source launch/lib/hosts.sh
 read_nodes
 expect "slots=08 and slots=010 are ${slots[*]}" test "${slots[*]}" = "8 10"
 
+# The program that measures is looked for on nodes that have actors, where some measure.
+programs_asked() {  # programs_asked HARDWARE INDEX
+  hardware=$1 token=1 gpus="" slots=(0 "") config=configs/smoke.yaml
+  on_node() { remote=(echo "programs $6"); }  # After the index: bash -s -- BIN PROGRAMS...
+  ask_node "$2" "$work" && grep -h programs "$work/$2"
+}
+bin=$work/bin
+mkdir "$bin"
+for program in emplace-learner emplace-actor; do printf '#!/bin/sh\n' >"$bin/$program"; chmod +x "$bin/$program"; done
+expect "nodes need emplace-hardware without --hardware" test "$(programs_asked 0 1)" = "programs emplace-actor"
+expect "a node without actors needs emplace-hardware" test "$(programs_asked 1 0)" = "programs emplace-actor emplace-learner"
+expect "emplace-hardware is not looked for" test "$(programs_asked 1 1)" = "programs emplace-actor emplace-hardware"
+programs_fact() { bash launch/lib/probe.sh "$bin" "$1" "" "" "" "" "" "" | grep programs; }
+expect "it is missed where nobody needs it" grep -q hash <(programs_fact emplace-actor)
+expect "it is not missed" test "$(programs_fact "emplace-actor emplace-hardware")" = "programs missing $bin/emplace-hardware"
+hardware=0 gpus=1
+
 # Ports: the learner's two, and one more for ranks on other nodes.
 check_ports() {  # check_ports RANKS RANKS_PER_NODE: the check's line where everything is free
   config=configs/smoke.yaml ranks=$1 ranks_per_node=$2 sets=(--set network.port=7000) fact=(["0 port"]=free)
