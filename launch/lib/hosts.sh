@@ -14,14 +14,18 @@ read_nodes() {
     [[ $line =~ ^[[:space:]]*([^[:space:]=]+)([[:space:]]+slots=([0-9]{1,6}))?[[:space:]]*$ && ${BASH_REMATCH[1]} != -* ]] ||
       { echo "cluster.sh: $hosts_file:$number: '$line', expected HOST [slots=M]" >&2; exit 2; }
     name=${BASH_REMATCH[1]} slot=${BASH_REMATCH[3]:+$((10#${BASH_REMATCH[3]}))}
-    [[ -z ${seen[$name]:-} ]] || { echo "cluster.sh: $hosts_file:$number: $name is there twice, expected each host once" >&2; exit 2; }
-    seen[$name]=1
+    # Actors have their host's name, whoever the user is.
+    [[ -z ${seen[${name#*@}]:-} ]] || { echo "cluster.sh: $hosts_file:$number: ${name#*@} is there twice, expected each host once" >&2; exit 2; }
+    seen[${name#*@}]=1
     hosts+=("$name") nodes+=("${name#*@}") slots+=("${slot:-$actors_per_node}")
     # The learner has its host for itself, unless slots are said or there is no other.
     (( ${#nodes[@]} > 1 )) || first_slots=$slot
   done <"$hosts_file"
   (( ${#nodes[@]} > 0 )) || { echo "cluster.sh: $hosts_file: no host, expected one a line" >&2; exit 2; }
   (( ${#nodes[@]} == 1 )) || slots[0]=${first_slots:-0}
+  for slot in "${slots[@]}"; do [[ $slot == 0 ]] || return 0; done
+  echo "cluster.sh: $hosts_file: no host has actors, expected slots=M above 0 for one" >&2
+  exit 2
 }
 
 # EMPLACE_SSH may name another command, such as "ssh -F FILE".

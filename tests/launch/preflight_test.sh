@@ -44,6 +44,14 @@ source launch/lib/hosts.sh
 read_nodes
 expect "slots=08 and slots=010 are ${slots[*]}" test "${slots[*]}" = "8 10"
 
+hosts_error() {  # hosts_error LINE...
+  printf '%s\n' "$@" >"$hosts_file"
+  (hosts=() nodes=() slots=(); read_nodes) 2>&1
+}
+expect "a host has two users" test "$(hosts_error "root@hA slots=1" "hA slots=1")" = "cluster.sh: $hosts_file:2: hA is there twice, expected each host once"
+expect "a run needs no actors" test "$(hosts_error "hA slots=0")" = "cluster.sh: $hosts_file: no host has actors, expected slots=M above 0 for one"
+expect "a host without slots has no actors" test -z "$(hosts_error hA "hB slots=0" hC)"
+
 # The program that measures is looked for on nodes that have actors, where some measure.
 programs_asked() {  # programs_asked HARDWARE INDEX
   hardware=$1 token=1 gpus="" slots=(0 "") config=configs/smoke.yaml
