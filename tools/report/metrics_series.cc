@@ -86,11 +86,12 @@ class UpdateBuckets {
  public:
   // Appends the bucket's entry to `series`.
   void Add(const std::vector<Line>& lines, size_t begin, size_t end, UpdateSeries& series) {
-    Tally mean_ratio, best_ratio, min_lag, mean_lag, max_lag;
+    Tally mean_ratio, best_ratio, min_lag, mean_lag, max_lag, measured_ratio, measured_episodes;
     std::array<Tally, metrics::kStages.size()> busy;
     const double episodes_before = episodes_.total();
     const double steps_before = steps_.total();
     const double blocked_before = blocked_.total();
+    const double window_before = window_.total();
     for (size_t i = begin; i < end; ++i) {
       const Line& line = lines[i];
       mean_ratio.Add(line.Optional(metrics::kMeanRatio));
@@ -98,12 +99,15 @@ class UpdateBuckets {
       min_lag.Add(line.Optional(metrics::kMinLag));
       mean_lag.Add(line.Optional(metrics::kMeanLag));
       max_lag.Add(line.Optional(metrics::kMaxLag));
+      measured_ratio.Add(line.Optional(metrics::kMeasuredRatio));
+      measured_episodes.Add(line.Optional(metrics::kMeasuredEpisodes));
       for (size_t stage = 0; stage < busy.size(); ++stage) {
         busy[stage].Add(line.Optional(metrics::BusySeconds(metrics::kStages[stage])));
       }
       episodes_.Read(line.Optional(metrics::kEpisodes));
       steps_.Read(line.Optional(metrics::kSteps));
       blocked_.Read(line.Optional(metrics::kBlockedSeconds));
+      window_.Read(line.Optional(metrics::kWindowSeconds));
     }
     const double seconds = lines[end - 1].Required(metrics::kSeconds);
     const auto rate = [elapsed = seconds - seconds_](double amount) { return elapsed > 0 ? amount / elapsed : kNone; };
@@ -122,6 +126,10 @@ class UpdateBuckets {
       series.busy_share[stage].push_back(std::isnan(busy[stage].mean()) ? kNone : share(busy[stage].sum()));
     }
     series.blocked_share.push_back(share(blocked_.total() - blocked_before));
+    const bool measured = !std::isnan(measured_episodes.mean());
+    series.measured_ratio.push_back(measured_ratio.mean());
+    series.measured_episodes_per_s.push_back(measured ? rate(measured_episodes.sum()) : kNone);
+    series.window_share.push_back(measured ? rate(window_.total() - window_before) : kNone);
     seconds_ = seconds;
   }
 
@@ -129,6 +137,7 @@ class UpdateBuckets {
   Counter episodes_;
   Counter steps_;
   Counter blocked_;
+  Counter window_;
   double seconds_ = 0;  // At the end of the bucket before.
 };
 

@@ -34,6 +34,10 @@ struct UpdateSeries {
   std::array<std::vector<double>, metrics::kStages.size()> busy_share;
   std::vector<double>
       blocked_share;  // Share of the wall time for which the queue was full, so that actors had to wait.
+  // Of runs with hardware actors:
+  std::vector<double> measured_ratio;           // Mean over the bucket.
+  std::vector<double> measured_episodes_per_s;  // Over the time since the bucket before.
+  std::vector<double> window_share;             // Seconds of open windows, over all actors, in a second.
 };
 
 struct MetricsSeries {

@@ -48,7 +48,10 @@ OrderedJson Columns(const UpdateSeries& series) {
           {"episodes_per_s", series.episodes_per_s},
           {"steps_per_s", series.steps_per_s},
           {"busy_share", busy_share},
-          {"blocked_share", series.blocked_share}};
+          {"blocked_share", series.blocked_share},
+          {"measured_ratio", series.measured_ratio},
+          {"measured_episodes_per_s", series.measured_episodes_per_s},
+          {"window_share", series.window_share}};
 }
 
 std::vector<double> Column(const OrderedJson& table, const char* name) {
@@ -70,7 +73,8 @@ OrderedJson BandToJson(const OrderedJson& runs, const std::vector<size_t>& membe
 OrderedJson BandsOver(const char* x, const OrderedJson& runs, const std::vector<size_t>& members) {
   return {{"validation_ratio", BandToJson(runs, members, "evaluations", x, "validation_ratio")},
           {"test_ratio", BandToJson(runs, members, "evaluations", x, "test_ratio")},
-          {"mean_ratio", BandToJson(runs, members, "updates", x, "mean_ratio")}};
+          {"mean_ratio", BandToJson(runs, members, "updates", x, "mean_ratio")},
+          {"measured_ratio", BandToJson(runs, members, "updates", x, "measured_ratio")}};
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace emplace {
 nlohmann::ordered_json RunToJson(const std::filesystem::path& run_dir);
 
 // Groups runs by the name of their configuration: [{"name", "runs": [index into `runs`], "bands": {"seconds",
-// "update"}}]. Both bands are {"validation_ratio", "test_ratio", "mean_ratio"}, each of which is {"x", "mean", "low",
-// "high"}. A single run has no bands.
+// "update"}}]. Both bands are {"validation_ratio", "test_ratio", "mean_ratio", "measured_ratio"}, each of which is
+// {"x", "mean", "low", "high"}. A single run has no bands.
 nlohmann::ordered_json GroupRuns(const nlohmann::ordered_json& runs);
 
 // The first test graph of a run, with the devices and the policy to place it.

@@ -5,6 +5,7 @@
 const charts = [
   "Distribution of runtime", "What each method finds in a given time", "Timeline of devices, links and memory", "Groups and their devices",
   "Episodes", "Steps", "Policy lag", "Where the learner's time goes", "Full queue",
+  "Measured episodes", "Open windows",
 ];
 
 const nextFrame = () => new Promise((resolve) => setTimeout(resolve, 200));
@@ -70,6 +71,8 @@ async function checkReport(frame) {
 
   const busiest = figures.map((figure) => figure.textContent.match(/The busiest is [^:]*/)?.[0]).filter(Boolean);
   expect("points count by their seconds", busiest[1] === "The busiest is updating the policy, 45% of the time", busiest);
+
+  expect("the ledger counts measured episodes", all("#health th").some((th) => th.textContent === "Measured again"));
 
   const canvas = page.querySelector("canvas");
   const whole = canvas.toDataURL();

@@ -34,6 +34,8 @@ def run_lines(seed: int) -> list[dict]:
         for line in updates:
             line["update_busy_s"] = 0.9
         lines.append({**updates[-1], "update": updates[-1]["update"] + 1, "seconds": 120, "update_busy_s": 0})
+    for line in updates:
+        line.update(measured_episodes=2, measured_again=0, measured_ratio=0.9, window_s=line["seconds"] / 2)
     for line in lines:
         for key in ("mean_ratio", "best_ratio", "validation_ratio", "test_ratio"):
             if key in line:
@@ -43,7 +45,7 @@ def run_lines(seed: int) -> list[dict]:
 
 def write_inputs(folder: pathlib.Path) -> list[str]:
     """Two runs, an evaluation, results over time and a placed graph; returns the arguments of `emplace report` that name them."""
-    counts = {"produced": 960, "trained": 950, "stale": 10, "rejected": 0, "lost": 0}
+    counts = {"produced": 960, "trained": 950, "stale": 10, "rejected": 0, "lost": 0, "measured": 120, "measured_again": 0}
     for seed in (1, 2):
         run = folder / f"run{seed}"
         run.mkdir()

@@ -92,6 +92,23 @@ TEST(MetricsSeries, SumsUpdatesUpByBucket) {
   EXPECT_TRUE(std::isnan(updates.busy_share[kUpdate][1]));
 }
 
+TEST(MetricsSeries, TellsOfMeasuredRewardsFromWhereTheyBegin) {
+  const MetricsSeries series = ParseMetrics(
+      R"({"kind":"update","update":1,"seconds":1}
+{"kind":"update","update":2,"seconds":3,"measured_episodes":4,"measured_ratio":0.8,"window_s":1}
+{"kind":"update","update":3,"seconds":5,"measured_episodes":0,"measured_ratio":null,"window_s":1.5}
+)",
+      "m", 10);
+  const UpdateSeries& updates = series.updates;
+  EXPECT_TRUE(std::isnan(updates.measured_episodes_per_s[0]) && std::isnan(updates.window_share[0]));
+  EXPECT_EQ(updates.measured_episodes_per_s[1], 2);
+  EXPECT_EQ(updates.measured_episodes_per_s[2], 0);
+  EXPECT_EQ(updates.window_share[1], 0.5);
+  EXPECT_EQ(updates.window_share[2], 0.25);
+  EXPECT_EQ(updates.measured_ratio[1], 0.8);
+  EXPECT_TRUE(std::isnan(updates.measured_ratio[2]));
+}
+
 // Its clock is read a moment before that of training, so that of a short time there may seem to be more than all.
 TEST(MetricsSeries, TheQueueIsFullForAllOfTheTimeAtMost) {
   const MetricsSeries series = ParseMetrics(

@@ -42,6 +42,7 @@ const ratioSeries = [
   {key: "test_ratio", table: "evaluations", name: "test graphs", style: 0},
   {key: "validation_ratio", table: "evaluations", name: "validation graphs", style: 1},
   {key: "mean_ratio", table: "updates", name: "batch mean", style: 2},
+  {key: "measured_ratio", table: "updates", name: "batch mean of measured rewards", style: 3},
 ];
 
 function anyNumber(values) {
@@ -208,18 +209,23 @@ function healthCharts(run, axis) {
       series: drawn.map(({key, name}, style) => ({name, style, x: updates[axis], y: updates.busy_share[key]}))}));
   }
   if (anyNumber(updates.blocked_share)) charts.push(lineChart({...common, title: "Full queue", summary: "Share of the time in which the learner's buffer was full and actors had to wait.", yLabel: "share of the time", yFormat: formatPercent, yTickFormat: formatPercent, yRange: [0, Math.max(0.05, paddedRange(updates.blocked_share)[1])], series: [line("blocked_share", "queue full", 0)]}));
+  if (anyNumber(updates.measured_episodes_per_s)) {
+    charts.push(lineChart({...common, title: "Measured episodes", summary: "Episodes with rewards measured on hardware that updates have used; all others are simulated.", yLabel: "episodes / s", yFormat: (v) => `${formatNumber(v, 2)} / s`, yRange: positive("measured_episodes_per_s"), series: [line("measured_episodes_per_s", "measured episodes / s", 0)]}));
+    charts.push(lineChart({...common, title: "Open windows", summary: "Seconds for which hardware actors had the computer to themselves, over all of them, in a second.", yLabel: "seconds / s", yFormat: (v) => `${formatNumber(v, 2)} s / s`, yRange: positive("window_share"), series: [line("window_share", "windows open", 0)]}));
+  }
   return charts;
 }
 
-const ledgerKeys = ["produced", "trained", "stale", "rejected", "lost"];
 
 function ledgerTable(run) {
   if (!run.ledger?.total) return missing("This run has no ledger.json yet.", "It is written with the first checkpoint.");
+  const measures = run.ledger.total.measured > 0 || run.summary?.measured !== undefined;
+  const ledgerKeys = ["produced", "trained", "stale", "rejected", "lost", ...(measures ? ["measured", "measured_again"] : [])];
   const row = (name, counts) => [name, ...ledgerKeys.map((key) => counts?.[key] ?? null), counts?.incarnations ?? null];
   const rows = Object.entries(run.ledger.actors ?? {}).map(([name, counts]) => row(name, counts));
   rows.push(row("all actors", run.ledger.total));
-  const columns = [{label: "Episodes of"}, ...ledgerKeys.map((key) => ({label: key[0].toUpperCase() + key.slice(1), number: true, format: formatCount})), {label: "Incarnations", number: true, format: formatCount}];
-  return plainTable(columns, rows, "Ledger: produced = trained + stale + rejected + lost");
+  const columns = [{label: "Episodes of"}, ...ledgerKeys.map((key) => ({label: (key[0].toUpperCase() + key.slice(1)).replace("_", " "), number: true, format: formatCount})), {label: "Incarnations", number: true, format: formatCount}];
+  return plainTable(columns, rows, `Ledger: produced = trained + stale + rejected + lost${measures ? "; measured on hardware, and of those confirmed by another actor" : ""}`);
 }
 
 function healthSection() {
