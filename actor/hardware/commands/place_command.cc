@@ -152,7 +152,7 @@ OrderedJson ToJson(const OpGraph& graph, const MeasuredSearchResult& found, doub
   return {{"graph", graph.name()},
           {"found_by", found.origin},
           {"measured_us", measured ? OrderedJson(found.ratio * found.reference_us) : OrderedJson()},
-          {"ratio", found.ratio},
+          {"ratio", measured ? OrderedJson(found.ratio) : OrderedJson()},
           {"one_device_us", measured ? OrderedJson(found.reference_us) : OrderedJson()},
           {"simulated_us", found.simulated_us},
           {"corrected_us", found.corrected_us},
@@ -170,10 +170,11 @@ void Print(const PlaceArguments& args, const OpGraph& graph, const Cluster& clus
   if (found.failed > 0) std::printf("  measurements of steps that failed or hung: %d\n", found.failed);
   if (found.reference_us == 0) {
     std::printf("  the methods find no other placement than that on one device: there was nothing to measure\n");
+  } else {
+    std::printf("  measured   %10.3f ms, %.4f of a step on %s, which took %.3f ms\n",
+                found.ratio * found.reference_us / 1e3, found.ratio,
+                cluster.devices[static_cast<size_t>(reference)].name.c_str(), found.reference_us / 1e3);
   }
-  std::printf("  measured   %10.3f ms, %.4f of a step on %s, which took %.3f ms\n",
-              found.ratio * found.reference_us / 1e3, found.ratio,
-              cluster.devices[static_cast<size_t>(reference)].name.c_str(), found.reference_us / 1e3);
   std::printf("  simulated  %10.3f ms with the given costs, %.3f ms with the corrected ones\n",
               found.simulated_us / 1e3, found.corrected_us / 1e3);
   if (!found.trials.empty() && found.trials.front().ratio) {

@@ -113,6 +113,20 @@ TEST_F(HardwareCommand, PlaceMeasuresStepsAndWritesTheBest) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
 }
 
+TEST_F(HardwareCommand, PlaceOnOneDeviceMeasuresNothingAndSaysSo) {
+  Write("alone.yaml", Devices("cpu:0", "") + kLinks);
+  const std::string place = std::string("place ") + kGraph + "--devices alone.yaml --seconds 0.02 --out best.json";
+  const Outcome text = Emplace(place);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, testing::HasSubstr("there was nothing to measure"));
+  EXPECT_THAT(text.out, testing::Not(testing::HasSubstr("measured   ")));
+  const Outcome json = Emplace(place + " --json");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  for (const char* key : {"measured_us", "ratio", "one_device_us"}) {
+    EXPECT_TRUE(nlohmann::json::parse(json.out)[key].is_null()) << key;
+  }
+}
+
 TEST_F(HardwareCommand, PlaceHandsOutItsBestWhenItIsInterrupted) {
   const Outcome outcome =
       EmplaceInterrupted(std::string("place ") + kGraph +
