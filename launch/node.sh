@@ -25,7 +25,7 @@ main() {
   done
   while (( ${#child_pid[@]} > 0 && ! stopping )); do
     replace_dead
-    sleep 0.2
+    pause 0.2
   done
   all_given_up && exit 2  # Here, too, they would be given up again.
   exit 0

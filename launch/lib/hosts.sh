@@ -39,6 +39,6 @@ on_node() {
 
 run() {
   # The name that ssh makes of it: the file's may be known to its configuration alone.
-  learner_host=$(${EMPLACE_SSH:-ssh} -G "${hosts[0]}" | sed -n 's/^hostname //p')
+  learner_host=$(${EMPLACE_SSH:-ssh} -T -G "${hosts[0]}" | sed -n 's/^hostname //p')
   run_on_nodes
 }

@@ -67,7 +67,7 @@ watch_ranks() {
   local rank code
   for rank in "${!rank_pid[@]}"; do
     kill -0 "${rank_pid[$rank]}" 2>/dev/null && continue
-    wait "${rank_pid[$rank]}" && { unset "rank_pid[$rank]"; continue; }  # Told to stop: a clean end.
+    wait_for "${rank_pid[$rank]}" && { unset "rank_pid[$rank]"; continue; }  # Told to stop: a clean end.
     code=$?
     [[ -n $rank_ended_at ]] || rank_ended_at=$SECONDS
     (( ! rank_failed && SECONDS - rank_ended_at >= 5 )) || continue

@@ -25,11 +25,15 @@ last_line() {
   if [[ -f $1 ]]; then grep -vE '^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} ' "$1" | tail -n 1; else echo "see $1"; fi
 }
 
+# Of a child that a signal has ended, bash says so ("line 9: 4711 Killed ...") when it next waits for any: we have words of our own.
+wait_for() { { wait "$1"; } 2>/dev/null; }
+pause() { { sleep "$1"; } 2>/dev/null; }
+
 replace_dead() {
   local i code
   for i in "${!child_pid[@]}"; do
     kill -0 "${child_pid[$i]}" 2>/dev/null && continue
-    wait "${child_pid[$i]}" && { unset "child_pid[$i]"; continue; }  # Told to stop: a clean end.
+    wait_for "${child_pid[$i]}" && { unset "child_pid[$i]"; continue; }  # Told to stop: a clean end.
     code=$?
     (( stopping )) && { unset "child_pid[$i]"; continue; }
     if (( code == 2 )); then
@@ -45,7 +49,7 @@ replace_dead() {
       continue
     fi
     echo "cluster.sh: ${child_name[$i]} died (exit code $code) and is replaced; see ${child_log[$i]}" >&2
-    sleep "$(( restarts[i] > 5 ? 2 : 0 )).2"
+    pause "$(( restarts[i] > 5 ? 2 : 0 )).2"
     start_child "$i"
   done
 }
@@ -59,7 +63,7 @@ end_processes() {
     alive=0
     for pid in "$@"; do kill -0 "$pid" 2>/dev/null && alive=1; done
     (( alive )) || return 0
-    sleep 0.1
+    pause 0.1
   done
   for pid in "$@"; do kill -KILL "$pid" 2>/dev/null; done
 }

@@ -15,7 +15,7 @@ stop_all() {
   # The learner ends cleanly by itself, with a checkpoint; it tells the actors to stop.
   for _ in $(seq 300); do
     if [[ -z $learner ]] || ! kill -0 "$learner" 2>/dev/null; then break; fi
-    sleep 0.1
+    pause 0.1
   done
   # shellcheck disable=SC2086  # Empty when there is none any more.
   end_processes 50 "${child_pid[@]}" "${rank_pid[@]}" $learner
@@ -28,7 +28,7 @@ interrupt() {  # interrupt SIGNAL
 }
 
 wait_for_learner() {  # Sets `code`.
-  wait "$learner"
+  wait_for "$learner"
   code=$?
   learner=""
 }
@@ -45,9 +45,10 @@ train() {
   while [[ ! -s $run_dir/learner.json || $(cat "$run_dir/learner.json") == "$before" ]] || ! is_learners_own; do
     if ! kill -0 "$learner" 2>/dev/null; then
       wait_for_learner
+      if (( code != 0 )) && [[ -n $interrupted_by ]]; then echo "cluster.sh: stopped while the learner started" >&2; fi
       return "$code"
     fi
-    sleep 0.05
+    pause 0.05
   done
   address=$(sed -nE 's/.*"address": *"([^"]+)".*/\1/p' "$run_dir/learner.json")
   start_children
@@ -59,7 +60,7 @@ train() {
       stopping=1
       ask_learner
     fi
-    sleep 0.2
+    pause 0.2
   done
   wait_for_learner
   if (( code != 0 )); then

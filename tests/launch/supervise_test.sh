@@ -56,4 +56,17 @@ expect "the reason is not said: $(cat "$work/err")" test "$(cat "$work/err")" = 
 some_left() { ! all_given_up; }
 expect "the other one counts as given up" some_left
 kill "$other"
+
+# One that a signal ends: the launcher has words of its own.
+said=$(bash -c '
+  source launch/lib/supervise.sh
+  child_name=(actor-0) child_log=(actor-0.log)
+  sleep 600 &
+  child_pid[0]=$!
+  kill -KILL "${child_pid[0]}"
+  while kill -0 "${child_pid[0]}" 2>/dev/null; do pause 0.1; done
+  start_child() { child_pid[0]=$$; }
+  replace_dead
+  pause 0' 2>&1)
+expect "bash has words of its own: $said" test "$said" = "cluster.sh: actor-0 died (exit code 137) and is replaced; see actor-0.log"
 exit "$wrong"
