@@ -185,6 +185,7 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
                                             .measures = rewards.measures()};
   ControlExchange control;
   std::jthread talking([&](const std::stop_token& stop) { Converse(conversation, control, stop); });
+  LogInfo(StrCat("looks for the learner at ", options.learner));
   const auto is_over = [&] { return interrupted || control.state().ending; };
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
