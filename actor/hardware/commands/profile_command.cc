@@ -171,6 +171,9 @@ int Profile(const ProfileArguments& args) {
     if (std::ranges::find(processors, processor) == processors.end()) processors.push_back(processor);
   }
   const RunnablePart part = FindRunnablePart(graph, processors);
+  if (!part.not_run.empty() && std::ranges::all_of(part.graph.ops(), &std::string::empty, &Op::call_json)) {
+    throw BadInput(StrCat(args.graph, ": none of its ops can be run: ", part.not_run.front().reason));
+  }
   const std::vector<OpProfile> profiles = ProfileKinds(part.graph, cluster, args.seconds);
   const std::vector<ProfiledLink> links = ProfileLinks(cluster);
   const Cluster measured = MeasuredCluster(cluster, profiles, links);

@@ -205,6 +205,8 @@ TEST_F(HardwareCommand, RefusesGraphsThatCannotBeRun) {
   Write("p.json", "[0]");
   Write("plain.graph.json", begin + "}]}");
   ExpectRefused("run --graph plain.graph.json --devices cpus.yaml --placement p.json", "op 'a' has no call");
+  ExpectRefused("profile --graph plain.graph.json --devices cpus.yaml --out c.csv --devices-out d.yaml",
+                "plain.graph.json: none of its ops can be run: op 'a' has no call");
   Write("evil.graph.json", begin + R"(, "call": {"op": "aten.save.default"}}]})");
   ExpectRefused("run --graph evil.graph.json --devices cpus.yaml --placement p.json",
                 "op 'a': call: op is \"aten.save.default\", expected an operator that may be run");
