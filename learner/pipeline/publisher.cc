@@ -67,7 +67,7 @@ void Publisher::WriteMetrics(const UpdateResult& result) {
                      {"actors_alive", static_cast<double>(front_end.actors.alive)},
                      {"actors_gone", static_cast<double>(front_end.actors.gone)},
                      {metrics::kBlockedSeconds, front_end.blocked_s}};
-  if (front_end.actors.measuring > 0 || ledger.measured > 0) {
+  if (front_end.actors.any_measured || ledger.measured > 0) {
     scalars.emplace_back(metrics::kMeasuredEpisodes, static_cast<double>(batch.measured));
     scalars.emplace_back(metrics::kMeasuredAgain, static_cast<double>(batch.measured_again));
     scalars.emplace_back(metrics::kMeasuredRatio, batch.mean_measured_ratio);
