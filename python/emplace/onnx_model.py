@@ -23,13 +23,22 @@ def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-def read_model(path: str | os.PathLike, weights: bool = False) -> ModelProto:
-    """Reads a file; weights: also its external data. Raises BadInput for one that is no model."""
+def read_model(path: str | os.PathLike) -> ModelProto:
+    """Reads a file without its external data. Raises BadInput for one that is no model."""
     with _as_bad_input(path):
-        model = onnx.load(path, load_external_data=weights)
+        model = onnx.load(path, load_external_data=False)
     if not model.HasField("graph"):
         raise BadInput(f"{path}: is no valid ONNX model: it has no graph")
     return model
+
+
+def with_external_data(model: ModelProto, path: str | os.PathLike) -> ModelProto:
+    """A copy of a model, or of a part of one, that holds the external data beside `path`. Raises BadInput."""
+    full = ModelProto()
+    full.CopyFrom(model)
+    with _as_bad_input(path):
+        onnx.load_external_data_for_model(full, os.path.dirname(os.path.abspath(path)))
+    return full
 
 
 def inline_functions(model: ModelProto, path: str | os.PathLike) -> ModelProto:

@@ -13,7 +13,8 @@ import numpy as np
 from onnx import ModelProto, NodeProto
 
 from emplace._core import BadInput, write_file
-from emplace.onnx_model import infer_shapes, is_constant, names_read, read_model
+from emplace.onnx_bodies import held_weights
+from emplace.onnx_model import infer_shapes, is_constant, names_read, read_model, with_external_data
 from emplace.onnx_order import sort_nodes
 from emplace.placements import device_type, gpu_index
 from emplace.plan import Plan
@@ -141,7 +142,7 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
     weights of a part are in its file, so they are less than 2 GB. Raises BadInput for parts that are larger, and for a model with a
     tensor of unknown type between two parts.
     """
-    model = read_model(path, weights=True)
+    model = read_model(path)  # Each part gets its weights when it is written, so that the memory has to hold those of one part.
     device_of = device_of_nodes(model, plan, path)
     devices = [device_of[index] for index in sort_nodes(model.graph, path)]
     inferred = infer_shapes(model, path)
@@ -178,13 +179,13 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
         part.graph.sparse_initializer.extend(sparse[name] for name in read if name in sparse)
         part.graph.input.extend(types[name] for name in part_inputs)
         part.graph.output.extend(types[name] for name in part_outputs)
-        if sum(tensor.ByteSize() for tensor in part.graph.initializer) > _MOST_BYTES:
+        if held_weights(part.graph) > _MOST_BYTES:
             raise BadInput(f"{path}: the weights of a part on {device} have more bytes than a file of ONNX may have, {_MOST_BYTES}; "
                            "expected a plan with smaller parts")
         found.append(({"file": f"part{number}.onnx", "device": device, "inputs": part_inputs, "outputs": part_outputs}, part))
     os.makedirs(folder, exist_ok=True)
     for about, part in found:
-        _save(part, pathlib.Path(folder) / about["file"])
+        _save(with_external_data(part, path), pathlib.Path(folder) / about["file"])
     parts = [about for about, _ in found]
     # Last: a folder with this file is whole.
     text = json.dumps({"format": _PARTS_FORMAT, "outputs": outputs, "parts": parts}, indent=1)

@@ -69,6 +69,35 @@ def test_the_parts_compute_what_the_whole_does(tmp_path, gpus, seed):
         np.testing.assert_array_equal(found, expected)
 
 
+def test_weights_are_read_part_by_part(tmp_path, gpus, monkeypatch):
+    """Models of more than 2 GB have their weights in other files, and nothing may serialize all of them at once."""
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal((64, 64)).astype(np.float32) for _ in range(2)]
+    nodes = [helper.make_node("MatMul", ["x", "w0"], ["h"]), helper.make_node("MatMul", ["h", "w1"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 64])],
+                              [numpy_helper.from_array(weight, f"w{index}") for index, weight in enumerate(weights)])
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    loaded = emplace.onnx.load(tmp_path / "m.onnx")
+    plan = emplace.Plan.of(loaded, gpus, [int(name in ("w1", "MatMul_1")) for name in loaded.op_names])
+    infer_shapes = onnx.shape_inference.infer_shapes
+
+    def infer_shapes_of_little(given, **options):
+        assert given.ByteSize() < weights[0].nbytes
+        return infer_shapes(given, **options)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", infer_shapes_of_little)
+    assert [part["device"] for part in onnx_placed.split(tmp_path / "m.onnx", plan, tmp_path / "parts")] == ["gpu:0", "gpu:1"]
+    x = rng.standard_normal((2, 64)).astype(np.float32)
+    cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
+    found, = onnx_placed.PartsSession(tmp_path / "parts", cpu).run(None, {"x": x})
+    np.testing.assert_allclose(found, x @ weights[0] @ weights[1], rtol=1e-4, atol=1e-4)
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(emplace.BadInput, match="m.onnx: .*weights.bin"):
+        onnx_placed.split(tmp_path / "m.onnx", plan, tmp_path / "again")
+
+
 def test_a_chain_has_a_part_for_each_change_of_device(tmp_path, gpus):
     nodes = [helper.make_node("Relu", [f"t{index}" if index else "x"], [f"t{index + 1}"]) for index in range(6)]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
