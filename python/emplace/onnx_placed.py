@@ -6,15 +6,15 @@ import collections
 import json
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto
 
 from emplace._core import BadInput, write_file
 from emplace.onnx_bodies import held_weights
-from emplace.onnx_model import infer_shapes, is_constant, names_read, read_model, with_external_data
+from emplace.onnx_model import bodies, infer_shapes, is_constant, names_read, read_model, weight_names, with_external_data
 from emplace.onnx_order import sort_nodes
 from emplace.placements import device_type, gpu_index
 from emplace.plan import Plan
@@ -22,6 +22,7 @@ from emplace.reading import read_json
 
 _ANNOTATION = "layer_ann"  # The key of ONNX Runtime's annotations among a node's metadata.
 _PARTS_FORMAT = "emplace.onnx_parts/1"
+_RANDOM = {"RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}  # Operators that make other numbers each time.
 _MOST_BYTES = 2**31 - 1  # Of a file of ONNX, as of every message of protocol buffers.
 
 
@@ -115,21 +116,51 @@ def set_affinities(model: Any, found: Mapping[str, str]) -> str:
     return f"HETERO:{','.join(used)}"
 
 
-def _parts(nodes: Sequence[NodeProto], devices: Sequence[str]) -> list[tuple[str, list[int]]]:
-    """(device, nodes) of parts that can run one after the other, each as a whole.
+def _constants(graph: GraphProto) -> dict[str, int]:
+    """The index of the node that makes each constant: what nodes Constant hold, and what follows from weights alone.
+
+    The nodes are in topological order. Runtimes compute constants when they load a model, and many operators need them then, such
+    as the shape for Reshape.
+    """
+    weights = weight_names(graph)
+    makers: dict[str, int] = {}
+    for index, node in enumerate(graph.node):
+        foldable = node.domain in ("", "ai.onnx") and node.op_type not in _RANDOM and not any(True for _ in bodies(node))
+        read = names_read(node)
+        if is_constant(node) or (foldable and read and all(name in weights or name in makers for name in read)):
+            makers.update((name, index) for name in node.output if name)
+    return makers
+
+
+def _with_constants(graph: GraphProto, indices: Iterable[int], constants: Mapping[str, int]) -> list[int]:
+    """The nodes of a part, and those of the constants that it reads, in topological order."""
+    found = set(indices)
+    waiting = list(found)
+    while waiting:
+        makers = {constants[name] for name in names_read(graph.node[waiting.pop()]) if name in constants} - found
+        found |= makers
+        waiting.extend(makers)
+    return sorted(found)
+
+
+def _parts(graph: GraphProto, devices: Sequence[str], constants: Mapping[str, int]) -> list[tuple[str, list[int]]]:
+    """(device, nodes) of parts that can run one after the other, each as a whole, if each has the constants that it reads.
 
     A node's level counts the changes of device on the way to it; the nodes of one level and device are a part, since what they
     read comes from lower levels or from themselves.
     """
+    outputs = {value.name for value in graph.output}
     level_of: dict[str, tuple[int, str]] = {}
     parts: dict[tuple[int, str], list[int]] = {}
-    for index, (node, device) in enumerate(zip(nodes, devices, strict=True)):
+    for index, (node, device) in enumerate(zip(graph.node, devices, strict=True)):
+        if any(name in constants for name in node.output) and outputs.isdisjoint(node.output):
+            continue
         level = 0
         for name in names_read(node):
             if name in level_of:
                 before, where = level_of[name]
                 level = max(level, before + (where != device))
-        level_of.update({output: (level, device) for output in node.output if output})
+        level_of.update({output: (level, device) for output in node.output if output and output not in constants})
         parts.setdefault((level, device), []).append(index)
     return [(device, parts[level, device]) for level, device in sorted(parts)]
 
@@ -139,8 +170,8 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
 
     Run one after the other, each fed with what the ones before have made, they compute what the whole model does: `PartsSession`
     does so with ONNX Runtime. Returns what `parts.json` in the folder lists: file, device, inputs and outputs of each part. The
-    weights of a part are in its file, so they are less than 2 GB. Raises BadInput for parts that are larger, and for a model with a
-    tensor of unknown type between two parts.
+    weights of a part are in its file, so they are less than 2 GB, and so are the nodes that compute from weights alone what it
+    reads. Raises BadInput for parts that are larger, and for a model with a tensor of unknown type between two parts.
     """
     model = read_model(path)  # Each part gets its weights when it is written, so that the memory has to hold those of one part.
     device_of = device_of_nodes(model, plan, path)
@@ -155,14 +186,16 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
     for name in outputs:
         if name in given:
             raise BadInput(f"{path}: output '{name}' of the model is made by no node, expected one that is")
-    divided = _parts(graph.node, devices)
+    constants = _constants(graph)
+    divided = _parts(graph, devices, constants)
+    held = [_with_constants(graph, indices, constants) for _, indices in divided]
     # Each part's, in the order of its nodes.
     made_by = [list(dict.fromkeys(name for index in indices for name in graph.node[index].output if name)) for _, indices in divided]
-    read_by = [dict.fromkeys(name for index in indices for name in names_read(graph.node[index])) for _, indices in divided]
+    read_by = [dict.fromkeys(name for index in indices for name in names_read(graph.node[index])) for indices in held]
     readers = collections.Counter(name for names in read_by for name in names)
     found = []
-    for number, ((device, indices), made, reads) in enumerate(zip(divided, made_by, read_by, strict=True)):
-        own = set(made)
+    for number, ((device, _), indices, made, reads) in enumerate(zip(divided, held, made_by, read_by, strict=True)):
+        own = {name for index in indices for name in graph.node[index].output}
         read = [name for name in reads if name not in own]
         part_inputs = [name for name in read if name not in weights and name not in sparse]
         part_outputs = [name for name in made if readers[name] > (name in reads) or name in outputs]

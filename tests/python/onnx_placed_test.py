@@ -58,7 +58,8 @@ def test_the_parts_compute_what_the_whole_does(tmp_path, gpus, seed):
     # Each node is in the part of its device, or nobody reads what it makes.
     model = onnx.load(path)
     device_of = dict(zip((tuple(node.output) for node in model.graph.node), onnx_placed.device_of_nodes(model, plan, path), strict=True))
-    in_parts = [(tuple(node.output), part["device"]) for part in parts for node in onnx.load(tmp_path / "parts" / part["file"]).graph.node]
+    in_parts = [(tuple(node.output), part["device"]) for part in parts for node in onnx.load(tmp_path / "parts" / part["file"]).graph.node
+                if node.op_type != "Constant"]  # Each part that reads one has it.
     assert len(in_parts) == len(set(in_parts)) and all(device_of[output] == device for output, device in in_parts)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -67,6 +68,58 @@ def test_the_parts_compute_what_the_whole_does(tmp_path, gpus, seed):
     cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
     for expected, found in zip(whole, onnx_placed.PartsSession(tmp_path / "parts", cpu, options).run(None, feeds), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def constant(name, held):
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(held), name))
+
+
+def split_and_run(folder, machine, nodes, on_second, outputs, initializers=()):
+    """Splits a model of x [1, 3, 8, 8] with outputs of these shapes; nodes with an output in on_second are on the second device.
+
+    Compares what the parts compute with what the whole does, and returns the parts.
+    """
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()], initializers)
+    path = folder / "m.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
+    loaded = emplace.onnx.load(path)
+    places = {index: int(not on_second.isdisjoint(node.output)) for index, node in enumerate(nodes)}
+    plan = emplace.Plan.of(loaded, machine, [places.get(op["attrs"].get("node"), 0) for op in loaded.ops])
+    parts = onnx_placed.split(path, plan, folder / "parts")
+    x = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    whole = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    cpu = {device.name: ["CPUExecutionProvider"] for device in machine.devices}
+    for expected, found in zip(whole, onnx_placed.PartsSession(folder / "parts", cpu).run(None, {"x": x}), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    return parts
+
+
+def test_constants_are_in_the_parts_that_read_them(tmp_path, gpus):
+    """Slice, Concat and Resize need their constants when they are loaded."""
+    nodes = [constant("s0", [0]), constant("s2", [2]), constant("hw", [16, 16]), helper.make_node("Relu", ["x"], ["r"]),
+             helper.make_node("Shape", ["r"], ["sh"]), helper.make_node("Slice", ["sh", "s0", "s2"], ["nc"]),
+             helper.make_node("Concat", ["nc", "hw"], ["sz"], axis=0), helper.make_node("Resize", ["r", "", "", "sz"], ["y"], mode="nearest")]
+    parts = split_and_run(tmp_path, gpus, nodes, {"r", "sh", "nc", "sz", "y"}, {"y": [1, 3, 16, 16]})
+    assert [(part["device"], part["inputs"], part["outputs"]) for part in parts] == [("gpu:1", ["x"], ["y"])]
+
+
+def test_what_follows_from_weights_alone_is_in_the_parts_that_read_it(tmp_path, gpus):
+    """A shape is an initializer that goes through Identity and Concat, and one of the constants is an output, too."""
+    nodes = [helper.make_node("Identity", ["given"], ["same"]), constant("last", [64]), helper.make_node("Concat", ["same", "last"], ["shape"], axis=0),
+             helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Reshape", ["r", "shape"], ["y"]),
+             helper.make_node("Cast", ["shape"], ["told"], to=TensorProto.FLOAT), helper.make_node("Reshape", ["y", "shape"], ["z"])]
+    parts = split_and_run(tmp_path, gpus, nodes, {"y", "told"}, {"y": [3, 64], "told": [2], "z": [3, 64]},
+                          [numpy_helper.from_array(np.array([3]), "given")])
+    assert [(part["device"], part["inputs"], part["outputs"]) for part in parts] == [
+        ("gpu:0", ["x"], ["r"]), ("gpu:1", [], ["told"]), ("gpu:1", ["r"], ["y"]), ("gpu:0", ["y"], ["z"])]
+
+
+def test_random_numbers_are_drawn_once(tmp_path, gpus):
+    """The numbers that both devices add are the same, so that the difference is 0."""
+    nodes = [helper.make_node("RandomNormalLike", ["w"], ["n"]), helper.make_node("Add", ["x", "n"], ["a"]), helper.make_node("Add", ["x", "n"], ["b"]),
+             helper.make_node("Sub", ["a", "b"], ["y"])]
+    split_and_run(tmp_path, gpus, nodes, {"b"}, {"y": [1, 3, 8, 8]}, [numpy_helper.from_array(np.zeros((8,), np.float32), "w")])
 
 
 def test_weights_are_read_part_by_part(tmp_path, gpus, monkeypatch):
