@@ -7,7 +7,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from emplace.onnx_costs import Work, attribute, known, work_of
-from emplace.onnx_model import bodies, infer_shapes, is_constant, outer_names
+from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, outer_names
 from emplace.onnx_shapes import Tensor, constant_tensor, inferred_tensors, unknown_tensors
 from emplace.roofline import Roofline
 
@@ -108,23 +108,19 @@ class BodyCosts:
             return work_of(node, scope.tensors, self._roofline)
         given = self._given(node, scope)
         works = [self._work_of_body(body, given, name, scope) for body in found]
-        if self._is(node, "If"):
+        if is_operator(node, "If"):
             return works[0].or_more(works[-1])
         rounds = self._rounds(node, scope)
         if rounds is None:
             self.of_unknown_count.append(name)
         return sum(works, Work()) * (1 if rounds is None else rounds)
 
-    @staticmethod
-    def _is(node: NodeProto, op_type: str) -> bool:
-        return node.op_type == op_type and node.domain in ("", "ai.onnx")
-
     def _rounds(self, node: NodeProto, scope: Scope) -> int | None:
         """How often a body runs; None: it is not known."""
-        if self._is(node, "Loop"):
+        if is_operator(node, "Loop"):
             count = scope.number(node.input[0] if node.input else "")
             return max(count, 0) if count is not None and count < _NO_LIMIT else None
-        if self._is(node, "Scan"):
+        if is_operator(node, "Scan"):
             for index, axis in _scanned(node).items():
                 shape = known(scope.tensors, node.input)[index].shape
                 if shape is not None and -len(shape) <= axis < len(shape):
@@ -134,9 +130,9 @@ class BodyCosts:
     def _given(self, node: NodeProto, scope: Scope) -> list[Tensor]:
         """What the inputs of a node's bodies get in the first round, as far as it is known."""
         operands = known(scope.tensors, node.input)
-        if self._is(node, "Loop"):
+        if is_operator(node, "Loop"):
             return [Tensor([], TensorProto.INT64), Tensor([], TensorProto.BOOL), *operands[2:]]
-        if self._is(node, "Scan") and (scanned := _scanned(node)):
+        if is_operator(node, "Scan") and (scanned := _scanned(node)):
             return [_row(tensor, scanned[index]) if index in scanned else tensor for index, tensor in enumerate(operands)]
         return []
 

@@ -56,9 +56,14 @@ def infer_shapes(model: ModelProto, path: str | os.PathLike) -> ModelProto:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 
+def is_operator(node: NodeProto, op_type: str) -> bool:
+    """Whether the node's operator is this one of onnx itself."""
+    return node.op_type == op_type and node.domain in ("", "ai.onnx")
+
+
 def is_constant(node: NodeProto) -> bool:
     """Whether the node holds a weight, as some exporters write them."""
-    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+    return is_operator(node, "Constant")
 
 
 def bodies(node: NodeProto) -> Iterator[GraphProto]:
@@ -118,9 +123,11 @@ def _forget_sizes(values: Iterable[ValueInfoProto]) -> None:
 
 def _forget_sizes_of_bodies(graph: GraphProto) -> None:
     for node in graph.node:
+        # A Loop's counter and condition hold one number whatever the sizes, and ONNX Runtime wants them to have a shape.
+        inputs, outputs = (2, 1) if is_operator(node, "Loop") else (0, 0)
         for body in bodies(node):
             del body.value_info[:]
-            _forget_sizes((*body.input, *body.output))
+            _forget_sizes((*body.input[inputs:], *body.output[outputs:]))
             _forget_sizes_of_bodies(body)
 
 

@@ -82,6 +82,19 @@ def test_no_round_costs_nothing(tmp_path):
     assert op.get("flops", 0) == 0 and not any(op["cost_us"].values())
 
 
+def test_loops_run_with_dims(tmp_path):
+    """The body makes the 2 coordinates of each number that is not 0. Only a run shows how many these are: all of [3, 8]."""
+    body = helper.make_graph([node("NonZero", ["s"], ["places"]), node("Identity", ["s"], ["t"]), node("Identity", ["going"], ["on"])], "body",
+                             [value("i", [], TensorProto.INT64), value("going", [], TensorProto.BOOL), value("s", [1, 8])],
+                             [value("on", [], TensorProto.BOOL), value("t", [1, 8]), value("places", [2, 8], TensorProto.INT64)])
+    nodes = [node("Loop", ["n", "", "x"], ["z", "y"], body=body, name="op")]
+    path = saved(tmp_path, nodes, [value("x", ["b", 8])], [value("z", None), value("y", None, TensorProto.INT64)], constants=[numbers("n", 5)])
+    with pytest.warns(UserWarning) as told:
+        op = by_name(emplace.onnx.load(path, dims={"b": 3}))["op"]
+    assert [made["shape"] for made in op["outputs"]] == [[3, 8], [5, 2, 24]]
+    assert [warning for warning in told if "comes from a run" in str(warning.message)]
+
+
 @pytest.mark.parametrize("axis", [0, 1, -2])
 def test_scan_costs_the_length_of_the_scanned_axis(axis, tmp_path, product):
     """5 slices of [64, 256] are multiplied, each with w."""
