@@ -11,14 +11,14 @@ from collections.abc import Mapping
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from emplace._core import BadInput, Graph
+from emplace._core import Graph
 from emplace.dataflow import UniqueNames
 from emplace.onnx_bodies import BodyCosts, Scope, held_weights
 from emplace.onnx_costs import known
 from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, infer_shapes, inline_functions, is_constant,
                                 names_read, read_model, set_sizes)
 from emplace.onnx_order import sort_nodes
-from emplace.onnx_shapes import Tensor, constant_tensor, inferred_tensors, shown, take_sizes_of_bodies, tensors_by_running, unknown_tensors
+from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, shown, take_sizes_of_bodies, unknown_tensors
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline
 
@@ -91,23 +91,11 @@ def _warn(message: str) -> None:
     warnings.warn(message, Unmapped, stacklevel=4)
 
 
-def _by_running(model: ModelProto, tensors: dict[str, Tensor], unknown: list[str],
-                path: str | os.PathLike) -> tuple[dict[str, Tensor], str]:
-    """What a run shows of the unknown tensors, and why the others stay unknown."""
-    reason = "shape inference cannot tell it"
-    try:
-        return tensors_by_running(model, tensors, unknown, path), reason
-    except ModuleNotFoundError:
-        return {}, f"{reason}, and onnxruntime, which could show it, is not installed"
-    except BadInput as error:
-        return {}, f"{reason}, and ONNX Runtime cannot run the model: {error}"
-
-
 def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], dims: Mapping[str, int], path: str | os.PathLike) -> None:
     """Adds the tensors that shape inference does not know: as a run makes them, else as the file has them. Warns of these, and of
     those that stay unknown."""
     unknown = unknown_tensors(model.graph, tensors)
-    by_run, reason = _by_running(model, tensors, unknown, path) if unknown else ({}, "")
+    by_run, reason = found_by_running(model, tensors, unknown, path) if unknown else ({}, "")
     if by_run:
         tensors.update(by_run)
         _warn(f"{path}: the shape of {len(by_run)} of the tensors comes from a run of ONNX Runtime on generated inputs, since {reason}: "
@@ -127,9 +115,12 @@ def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], dims: Mapping[st
 
 
 def _warn_of_bodies(costs: BodyCosts, path: str | os.PathLike) -> None:
-    once, unknown = costs.of_unknown_count, costs.of_unknown_shape
+    once, by_run, unknown = costs.of_unknown_count, costs.of_shape_by_run, costs.of_unknown_shape
     if once:
         _warn(f"{path}: how often the bodies of {len(once)} of the nodes run is not known, and they count once: {shown(once)}")
+    if by_run:
+        _warn(f"{path}: the shape of {len(by_run)} of the tensors in bodies comes from a run of ONNX Runtime on generated inputs, since shape "
+              f"inference cannot tell it: {shown(by_run)}")
     if unknown:
         _warn(f"{path}: the shape of {len(unknown)} of the tensors in bodies is not known, and they count as empty: {shown(unknown)}")
 

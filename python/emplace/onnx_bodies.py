@@ -8,7 +8,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from emplace.onnx_costs import Work, attribute, known, work_of
 from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, outer_names
-from emplace.onnx_shapes import Tensor, constant_tensor, inferred_tensors, unknown_tensors
+from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, unknown_tensors
 from emplace.roofline import Roofline
 
 _MOST_NUMBERS = 64  # In a constant whose numbers are looked at, such as a shape.
@@ -99,6 +99,7 @@ class BodyCosts:
     def __init__(self, model: ModelProto, path: str | os.PathLike, roofline: Roofline):
         self._model, self._path, self._roofline = model, path, roofline
         self.of_unknown_count: list[str] = []  # Nodes whose bodies count once.
+        self.of_shape_by_run: list[str] = []  # Tensors in bodies.
         self.of_unknown_shape: list[str] = []  # Tensors in bodies.
 
     def work(self, node: NodeProto, name: str, scope: Scope) -> Work:
@@ -147,7 +148,7 @@ class BodyCosts:
         return work
 
     def _tensors(self, body: GraphProto, given: Iterable[Tensor], scope: Scope) -> dict[str, Tensor]:
-        """The tensors of a body: by shape inference from what it reads, else as the body has them. scope: the body's."""
+        """The tensors of a body: by shape inference from what it reads, else as the body has them, else by a run. scope: the body's."""
         declared = inferred_tensors(body)
         read = {name: scope.tensors[name] for name in sorted(outer_names(body)) if name in scope.tensors}
         read |= {value.name: declared[value.name] for value in body.input if value.name in declared}
@@ -162,4 +163,8 @@ class BodyCosts:
             else:
                 alone.graph.input.append(_as_input(name, tensor))
         found = inferred_tensors(infer_shapes(alone, self._path).graph)
-        return declared | {name: tensor for name, tensor in found.items() if tensor.shape is not None}
+        tensors = declared | {name: tensor for name, tensor in found.items() if tensor.shape is not None}
+        unknown = unknown_tensors(body, tensors)
+        by_run, _ = found_by_running(alone, tensors, unknown, self._path) if unknown else ({}, "")
+        self.of_shape_by_run.extend(by_run)
+        return tensors | by_run

@@ -52,8 +52,11 @@ def inline_functions(model: ModelProto, path: str | os.PathLike) -> ModelProto:
 
 def infer_shapes(model: ModelProto, path: str | os.PathLike) -> ModelProto:
     """The model with the types that onnx can infer. Raises BadInput."""
+    made = list(_made_in_bodies(model.graph))
+    # onnx takes the numbers of small tensors, such as shapes, for those of all tensors of the same name in any body.
+    follow_numbers = len(made) == len(set(made))
     with _as_bad_input(path):
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+        return onnx.shape_inference.infer_shapes(model, data_prop=follow_numbers)
 
 
 def is_operator(node: NodeProto, op_type: str) -> bool:
@@ -72,6 +75,14 @@ def bodies(node: NodeProto) -> Iterator[GraphProto]:
         if attribute.type == AttributeProto.GRAPH:
             yield attribute.g
         yield from attribute.graphs
+
+
+def _made_in_bodies(graph: GraphProto) -> Iterator[str]:
+    """The names of the tensors that nodes in bodies make, one for each node."""
+    for node in graph.node:
+        for body in bodies(node):
+            yield from (name for inner in body.node for name in inner.output if name)
+            yield from _made_in_bodies(body)
 
 
 def weight_names(graph: GraphProto) -> set[str]:

@@ -129,12 +129,10 @@ def _check_memory(tensors: Iterable[Tensor]) -> None:
         raise BadInput(f"it needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
 
 
-def tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike) -> dict[str, Tensor]:
+def _tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike) -> dict[str, Tensor]:
     """The named tensors as a run of ONNX Runtime on generated inputs makes them; those that are no tensors are left out.
 
-    model: as `infer_shapes` returns it, with known sizes of all inputs; its external data are beside `path`. known: what
-    `inferred_tensors` finds in it. Raises BadInput with the reason where it cannot run, and ModuleNotFoundError where onnxruntime
-    is not installed.
+    Raises BadInput with the reason where the model cannot run, and ModuleNotFoundError where onnxruntime is not installed.
     """
     import onnxruntime
     _check_memory(known.values())
@@ -154,3 +152,17 @@ def tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list[
         raise BadInput(first_line(error)) from error
     return {name: Tensor(list(value.shape()), value.element_type()) for name, value in zip(names, made, strict=True)
             if value.has_value() and value.is_tensor()}
+
+
+def found_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike) -> tuple[dict[str, Tensor], str]:
+    """What a run shows of the named tensors, whose shapes are not known, and why the others stay unknown.
+
+    model: with known sizes of all inputs; its external data are beside `path`. known: the tensors whose shapes are known.
+    """
+    reason = "shape inference cannot tell it"
+    try:
+        return _tensors_by_running(model, known, names, path), reason
+    except ModuleNotFoundError:
+        return {}, f"{reason}, and onnxruntime, which could show it, is not installed"
+    except BadInput as error:
+        return {}, f"{reason}, and ONNX Runtime cannot run the model: {error}"

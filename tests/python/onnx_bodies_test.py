@@ -1,4 +1,6 @@
 """What ONNX nodes with bodies cost: If, Loop, Scan."""
+import sys
+
 import emplace
 import onnx
 import pytest
@@ -159,12 +161,40 @@ def test_sizes_that_only_the_file_knows_in_bodies_stay(tmp_path):
     assert op["outputs"][0]["shape"] == [3, 5] and op["flops"] == 2 * 3 * 5 * 7 + 4 * 8
 
 
-def test_unknown_shapes_in_bodies_are_told(tmp_path):
-    body = helper.make_graph([node("NonZero", ["x"], ["n"]), node("Neg", ["n"], ["t"])], "body", [], [value("t", None, TensorProto.INT64)])
+def of_unknown_shape(folder):
+    """A node with two bodies, in which the shapes of n and f depend on the numbers of x, and that of what it makes is told."""
+    body = helper.make_graph([node("NonZero", ["x"], ["n"]), node("Cast", ["n"], ["f"], to=TensorProto.FLOAT), node("MatMul", ["f", "w"], ["t"])],
+                             "body", [], [value("t", None)])
     nodes = [node("If", ["yes"], ["z"], then_branch=body, else_branch=body, name="op"), node("Shape", ["z"], ["y"])]
-    path = saved(tmp_path, nodes, [value("x", [2]), value("yes", [], TensorProto.BOOL)], [value("y", [2], TensorProto.INT64)])
+    path = saved(folder, nodes, [value("x", [4, 8]), value("yes", [], TensorProto.BOOL)], [value("y", [2], TensorProto.INT64)], [("w", [32, 16])])
     model = onnx.load(path)
-    model.graph.value_info.append(value("z", [1, 2], TensorProto.INT64))
+    model.graph.value_info.append(value("z", [2, 16]))
     onnx.save(model, path)
-    with pytest.warns(UserWarning, match="the shape of 4 of the tensors in bodies is not known, and they count as empty: n, t, n, t$"):
-        emplace.onnx.load(path)
+    return path
+
+
+def test_unknown_shapes_in_bodies_come_from_a_run(tmp_path):
+    """None of the 32 numbers that are generated is 0, and each has 2 coordinates."""
+    with pytest.warns(UserWarning, match="4 of the tensors in bodies comes from a run of ONNX Runtime on generated inputs, .*: n, f, n, f$"):
+        op = by_name(emplace.onnx.load(of_unknown_shape(tmp_path)))["op"]
+    assert op["flops"] == 2 * 2 * 16 * 32 + 2 * 32 + 2 * 32  # MatMul, Cast, NonZero.
+
+
+def test_unknown_shapes_in_bodies_are_told(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.warns(UserWarning, match="4 of the tensors in bodies is not known, and they count as empty: n, f, n, f$"):
+        emplace.onnx.load(of_unknown_shape(tmp_path))
+
+
+def test_bodies_may_use_the_same_names(tmp_path):
+    """Both branches call the shape of what they read s. Those that read [8, 4] and [4, 8] make the places of 32 numbers."""
+    def body(read):
+        return helper.make_graph([node("Shape", [read], ["s"]), node("ConstantOfShape", ["s"], ["o"]), node("Add", ["o", read], ["a"]),
+                                  node("NonZero", ["a"], ["t"])], read, [], [value("t", None, TensorProto.INT64)])
+    nodes = [node("If", ["yes"], ["y"], then_branch=body("x"), else_branch=body("tall"), name="op")]
+    path = saved(tmp_path, nodes, [value("x", [4, 8]), value("tall", [8, 4]), value("yes", [], TensorProto.BOOL)],
+                 [value("y", None, TensorProto.INT64)])
+    with pytest.warns(UserWarning) as told:
+        op = by_name(emplace.onnx.load(path))["op"]
+    assert op["outputs"][0]["shape"] == [2, 32] and op["flops"] == 32 + 32 + 2 * 32  # ConstantOfShape is none, Add, NonZero.
+    assert len(told) == 2 and all("comes from a run" in str(warning.message) for warning in told)
