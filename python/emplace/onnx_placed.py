@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from emplace._core import BadInput, write_file
 from emplace.onnx_bodies import held_weights
 from emplace.onnx_model import bodies, infer_shapes, is_constant, names_read, read_model, weight_names, with_external_data
 from emplace.onnx_order import sort_nodes
+from emplace.onnx_shapes import type_of_output
 from emplace.placements import device_type, gpu_index
 from emplace.plan import Plan
 from emplace.reading import read_json
@@ -165,6 +166,25 @@ def _parts(graph: GraphProto, devices: Sequence[str], constants: Mapping[str, in
     return [(device, parts[level, device]) for level, device in sorted(parts)]
 
 
+def _has_type(value: ValueInfoProto) -> bool:
+    """Whether all but the sizes of a tensor is known."""
+    kind = value.type.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or (value.type.tensor_type.elem_type != 0 and value.type.tensor_type.HasField("shape")))
+
+
+def _types(model: ModelProto, places: Sequence[int], plan: Plan, path: str | os.PathLike) -> dict[str, ValueInfoProto]:
+    """The types of the model's tensors: those that onnx infers, else those that the plan's graph has. places: the index of each
+    node in the file."""
+    outputs = {op["attrs"]["node"]: op.get("outputs", ()) for op in plan.graph.ops if "node" in op.get("attrs", {})}
+    types: dict[str, ValueInfoProto] = {}
+    for node, index in zip(model.graph.node, places, strict=True):
+        found = (type_of_output(name, output) for name, output in zip(filter(None, node.output), outputs[index], strict=False))
+        types.update((value.name, value) for value in found if value is not None)
+    inferred = infer_shapes(model, path).graph
+    known = (value for value in (*inferred.input, *inferred.value_info, *inferred.output) if value.name not in types or _has_type(value))
+    return types | {value.name: value for value in known}
+
+
 def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> list[dict]:
     """Writes a model for each part of a plan that runs on one device without a break, for several GPUs of one kind.
 
@@ -175,10 +195,10 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
     """
     model = read_model(path)  # Each part gets its weights when it is written, so that the memory has to hold those of one part.
     device_of = device_of_nodes(model, plan, path)
-    devices = [device_of[index] for index in sort_nodes(model.graph, path)]
-    inferred = infer_shapes(model, path)
+    places = sort_nodes(model.graph, path)
+    devices = [device_of[index] for index in places]
+    types = _types(model, places, plan, path)
     graph = model.graph
-    types = {value.name: value for value in (*graph.input, *inferred.graph.value_info, *graph.output)}
     weights = {tensor.name: tensor for tensor in graph.initializer}
     sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
     given = {value.name for value in graph.input} | weights.keys() | sparse.keys()
@@ -201,7 +221,7 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
         part_outputs = [name for name in made if readers[name] > (name in reads) or name in outputs]
         for name in (*part_inputs, *part_outputs):
             if name not in types or not types[name].type.WhichOneof("value"):
-                raise BadInput(f"{path}: the type of tensor '{name}' is not known, expected one that onnx can infer")
+                raise BadInput(f"{path}: the type of tensor '{name}' is not known, expected one that onnx can infer, or that the plan's graph has")
         if not part_outputs:
             continue  # Nobody reads what it makes.
         part = ModelProto()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from emplace._core import BadInput
 from emplace.onnx_model import bodies, first_line, given_inputs, names_read
@@ -44,6 +44,14 @@ class Tensor:
         if self.element in _ELEMENT_OF:
             output["dtype"] = _ELEMENT_OF[self.element][0]
         return output
+
+
+def type_of_output(name: str, output: Mapping) -> ValueInfoProto | None:
+    """The type of a tensor by what a graph's file has of it, with all sizes open, as the file has those of one input; None: the
+    file has no type."""
+    elements = [element for element, (dtype, _) in _ELEMENT_OF.items() if dtype == output.get("dtype")]
+    shape = [None] * len(output["shape"]) if "shape" in output else None
+    return onnx.helper.make_tensor_value_info(name, elements[0], shape) if elements else None
 
 
 def _shape(value: TypeProto.Tensor) -> list[int] | None:
@@ -108,7 +116,7 @@ def shown(names: Iterable[str]) -> str:
     return ", ".join(listed[:_LONGEST_LIST]) + (", ..." if len(listed) > _LONGEST_LIST else "")
 
 
-def _generated(value: onnx.ValueInfoProto) -> np.ndarray:
+def _generated(value: ValueInfoProto) -> np.ndarray:
     """Numbers of 0 to 1 for an input of floating point; all others are 1, which is in the range of nearly all indices."""
     if not value.type.HasField("tensor_type"):
         raise BadInput(f"input '{value.name}' is no tensor")
@@ -139,7 +147,7 @@ def _tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list
     running = ModelProto()
     running.CopyFrom(model)
     outputs = {value.name for value in running.graph.output}
-    running.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in outputs)
+    running.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in outputs)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # Errors are raised; they need not be printed, too.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # It would remove tensors.

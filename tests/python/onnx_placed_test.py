@@ -122,6 +122,37 @@ def test_random_numbers_are_drawn_once(tmp_path, gpus):
     split_and_run(tmp_path, gpus, nodes, {"b"}, {"y": [1, 3, 8, 8]}, [numpy_helper.from_array(np.zeros((8,), np.float32), "w")])
 
 
+@pytest.mark.parametrize("level", ["ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"])
+def test_models_that_onnx_runtime_has_optimized(level, tmp_path, gpus):
+    """onnx knows no type of what operators of com.microsoft make; the plan's graph does, and the parts take any batch."""
+    rng = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+               for name, shape in (("w", (8, 3, 3, 3)), ("v", (8, 16)))]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Relu", ["c"], ["r"]),
+             helper.make_node("GlobalAveragePool", ["r"], ["p"]), helper.make_node("Flatten", ["p"], ["f"]),
+             helper.make_node("Transpose", ["v"], ["vt"], perm=[1, 0]), helper.make_node("Transpose", ["f"], ["ft"], perm=[1, 0]),
+             helper.make_node("MatMul", ["vt", "ft"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [16, "batch"])], weights)
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "plain.onnx")
+    path = tmp_path / "m.onnx"
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    options.optimized_model_filepath = str(path)
+    options.log_severity_level = 4  # It warns that the file may not suit other processors.
+    session = onnxruntime.InferenceSession(tmp_path / "plain.onnx", options, providers=["CPUExecutionProvider"])
+    assert any(node.domain.startswith("com.microsoft") for node in onnx.load(path).graph.node)
+    with pytest.warns(UserWarning, match="comes from a run of ONNX Runtime"):
+        loaded = emplace.onnx.load(path, dims={"batch": 2})
+    plan = emplace.Plan.of(loaded, gpus, [index % 3 for index in range(len(loaded))])
+    assert len(onnx_placed.split(path, plan, tmp_path / "parts")) > 2
+    cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
+    parts = onnx_placed.PartsSession(tmp_path / "parts", cpu)
+    for batch in (2, 5):
+        x = rng.standard_normal((batch, 3, 8, 8)).astype(np.float32)
+        np.testing.assert_allclose(parts.run(None, {"x": x})[0], session.run(None, {"x": x})[0], rtol=1e-4, atol=1e-5)
+
+
 def test_weights_are_read_part_by_part(tmp_path, gpus, monkeypatch):
     """Models of more than 2 GB have their weights in other files, and nothing may serialize all of them at once."""
     rng = np.random.default_rng(0)
