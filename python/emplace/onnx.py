@@ -18,7 +18,8 @@ from emplace.onnx_costs import known
 from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, infer_shapes, inline_functions, is_constant,
                                 names_read, read_model, set_sizes)
 from emplace.onnx_order import sort_nodes
-from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, shown, take_sizes_of_bodies, unknown_tensors
+from emplace.onnx_shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown, take_sizes_of_bodies,
+                                 unknown_tensors)
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline
 
@@ -125,6 +126,11 @@ def _warn_of_bodies(costs: BodyCosts, path: str | os.PathLike) -> None:
         _warn(f"{path}: the shape of {len(unknown)} of the tensors in bodies is not known, and they count as empty: {shown(unknown)}")
 
 
+def _warn_of_elements(names: list[str], path: str | os.PathLike) -> None:
+    if names:
+        _warn(f"{path}: the size of an element is not known for {len(names)} of the tensors, and they count as empty: {shown(names)}")
+
+
 def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kinds: str | os.PathLike | None = None,
          name: str | None = None) -> Graph:
     """Reads an ONNX file. Each node is an op, and each weight an op `emplace.parameter`; attrs.node is a node's index.
@@ -145,4 +151,5 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     reader = _Reader(model.graph, places, tensors, costs)
     reader.run()
     _warn_of_bodies(costs, path)
+    _warn_of_elements(of_unknown_elements(tensors) + costs.of_unknown_elements, path)
     return Graph.from_ops(name or model.graph.name or os.path.basename(path), reader.ops)

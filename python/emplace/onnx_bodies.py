@@ -8,7 +8,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from emplace.onnx_costs import Work, attribute, known, work_of
 from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, outer_names
-from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, unknown_tensors
+from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, unknown_tensors
 from emplace.roofline import Roofline
 
 _MOST_NUMBERS = 64  # In a constant whose numbers are looked at, such as a shape.
@@ -101,6 +101,7 @@ class BodyCosts:
         self.of_unknown_count: list[str] = []  # Nodes whose bodies count once.
         self.of_shape_by_run: list[str] = []  # Tensors in bodies.
         self.of_unknown_shape: list[str] = []  # Tensors in bodies.
+        self.of_unknown_elements: list[str] = []  # Tensors in bodies.
 
     def work(self, node: NodeProto, name: str, scope: Scope) -> Work:
         """name: under which a node is told."""
@@ -141,6 +142,7 @@ class BodyCosts:
         inner = Scope(body, {}, scope)
         inner.tensors.update(self._tensors(body, given, inner))
         self.of_unknown_shape.extend(unknown_tensors(body, inner.tensors))
+        self.of_unknown_elements.extend(of_unknown_elements(inner.tensors.maps[0]))
         work = Work()
         for index, node in enumerate(body.node):
             if not is_constant(node):

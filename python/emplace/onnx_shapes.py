@@ -16,14 +16,15 @@ _ELEMENTS = {
     "INT32": ("i32", 32), "INT16": ("i16", 16), "INT8": ("i8", 8), "INT4": ("i4", 4), "UINT64": ("u64", 64), "UINT32": ("u32", 32),
     "UINT16": ("u16", 16), "UINT8": ("u8", 8), "UINT4": ("u4", 4), "BOOL": ("bool", 8), "COMPLEX64": ("c64", 64),
     "COMPLEX128": ("c128", 128), "FLOAT8E4M3FN": ("f8e4m3fn", 8), "FLOAT8E4M3FNUZ": ("f8e4m3fnuz", 8), "FLOAT8E5M2": ("f8e5m2", 8),
-    "FLOAT8E5M2FNUZ": ("f8e5m2fnuz", 8), "FLOAT4E2M1": ("f4e2m1", 4),
+    "FLOAT8E5M2FNUZ": ("f8e5m2fnuz", 8), "FLOAT8E8M0": ("f8e8m0", 8), "FLOAT6E2M3": ("f6e2m3", 6), "FLOAT6E3M2": ("f6e3m2", 6),
+    "FLOAT4E2M1": ("f4e2m1", 4), "INT2": ("i2", 2), "UINT2": ("u2", 2),
 }
 _ELEMENT_OF = {value: _ELEMENTS[name] for name, value in TensorProto.DataType.items() if name in _ELEMENTS}  # Older versions lack some.
 _LONGEST_LIST = 5
 
 
 class Tensor:
-    """Shape and element type of a tensor; one whose shape is not known counts as empty."""
+    """Shape and element type of a tensor; one whose shape or size of elements is not known has no bytes."""
 
     def __init__(self, shape: list[int] | None, element: int):
         self.shape, self.element = shape, element
@@ -34,7 +35,7 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
-        return -(-self.numel * _ELEMENT_OF.get(self.element, ("", 32))[1] // 8)
+        return -(-self.numel * _ELEMENT_OF.get(self.element, ("", 0))[1] // 8)
 
     def as_output(self) -> dict:
         """An output of an op in the graph's file."""
@@ -108,6 +109,13 @@ def unknown_tensors(graph: GraphProto, tensors: Mapping[str, Tensor]) -> list[st
     read = {name for node in graph.node for name in names_read(node)} | {value.name for value in graph.output}
     made = (name for node in graph.node for name in node.output)
     return [name for name in made if name in read and (name not in tensors or tensors[name].shape is None)]
+
+
+def of_unknown_elements(tensors: Mapping[str, Tensor]) -> list[str]:
+    """Names and element types of the tensors whose elements have no size that is known, such as texts."""
+    names = {value: name for name, value in TensorProto.DataType.items()}
+    return [f"{name} ({names.get(tensor.element, tensor.element)})" for name, tensor in tensors.items()
+            if tensor.numel and tensor.element not in _ELEMENT_OF]
 
 
 def shown(names: Iterable[str]) -> str:

@@ -220,6 +220,30 @@ def test_constants_of_numbers(attributes, held, tmp_path):
     assert {op["name"]: op for op in emplace.onnx.load(path).ops}["c"]["param_bytes"] == held
 
 
+def of_elements(folder, element):
+    """A weight of 1001 elements of a type that no node reads."""
+    weight = TensorProto(name="w", data_type=element, dims=[1001], data_location=TensorProto.EXTERNAL)
+    return by_name(emplace.onnx.load(saved(folder, [helper.make_node("Neg", ["x"], ["y"])], [value("x", [2])], [value("y", [2])],
+                                           constants=[weight])))["w"]
+
+
+@pytest.mark.parametrize("name, held", [
+    ("DOUBLE", 8008), ("BFLOAT16", 2002), ("FLOAT8E8M0", 1001), ("FLOAT8E4M3FN", 1001), ("FLOAT6E2M3", 751), ("FLOAT6E3M2", 751),
+    ("FLOAT4E2M1", 501), ("INT4", 501), ("UINT4", 501), ("INT2", 251), ("UINT2", 251),
+])
+def test_bytes_of_element_types(name, held, tmp_path):
+    """Elements of less than a byte are packed, and the last byte may not be full."""
+    if not hasattr(TensorProto, name):
+        pytest.skip(f"this onnx has no {name}")
+    assert of_elements(tmp_path, TensorProto.DataType.Value(name))["param_bytes"] == held
+
+
+@pytest.mark.parametrize("element, told", [(TensorProto.STRING, "STRING"), (99, "99")])
+def test_elements_of_unknown_size_are_told(element, told, tmp_path):
+    with pytest.warns(UserWarning, match=rf"element is not known for 1 of the tensors, and they count as empty: w \({told}\)$"):
+        assert of_elements(tmp_path, element).get("param_bytes", 0) == 0
+
+
 def test_weights_of_bodies_are_their_nodes(tmp_path):
     def body(name):
         weight = helper.make_tensor(f"w_{name}", TensorProto.FLOAT, [6], [0.0] * 6)
