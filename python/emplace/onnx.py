@@ -115,8 +115,11 @@ def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], dims: Mapping[st
         _warn(f"{path}: the shape of {len(left)} of the tensors is not known, and they count as empty: {shown(left)} ({reason})")
 
 
-def _warn_of_bodies(costs: BodyCosts, path: str | os.PathLike) -> None:
+def _warn_of_costs(costs: BodyCosts, path: str | os.PathLike) -> None:
     once, by_run, unknown = costs.of_unknown_count, costs.of_shape_by_run, costs.of_unknown_shape
+    if costs.without_rule:
+        _warn(f"{path}: the operators of {len(costs.without_rule)} of the nodes have no rule for their products, and these nodes count as "
+              f"elementwise: {shown(costs.without_rule)}")
     if once:
         _warn(f"{path}: how often the bodies of {len(once)} of the nodes run is not known, and they count once: {shown(once)}")
     if by_run:
@@ -150,6 +153,6 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     costs = BodyCosts(model, path, Roofline(kinds))
     reader = _Reader(model.graph, places, tensors, costs)
     reader.run()
-    _warn_of_bodies(costs, path)
+    _warn_of_costs(costs, path)
     _warn_of_elements(of_unknown_elements(tensors) + costs.of_unknown_elements, path)
     return Graph.from_ops(name or model.graph.name or os.path.basename(path), reader.ops)

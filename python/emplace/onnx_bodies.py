@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from emplace.onnx_costs import Work, attribute, known, work_of
+from emplace.onnx_costs import Work, attribute, known, lacks_rule, work_of
 from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, outer_names
 from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, unknown_tensors
 from emplace.roofline import Roofline
@@ -99,6 +99,7 @@ class BodyCosts:
     def __init__(self, model: ModelProto, path: str | os.PathLike, roofline: Roofline):
         self._model, self._path, self._roofline = model, path, roofline
         self.of_unknown_count: list[str] = []  # Nodes whose bodies count once.
+        self.without_rule: list[str] = []  # Nodes that count as elementwise and are not.
         self.of_shape_by_run: list[str] = []  # Tensors in bodies.
         self.of_unknown_shape: list[str] = []  # Tensors in bodies.
         self.of_unknown_elements: list[str] = []  # Tensors in bodies.
@@ -107,6 +108,8 @@ class BodyCosts:
         """name: under which a node is told."""
         found = list(bodies(node))
         if not found:
+            if lacks_rule(node):
+                self.without_rule.append(f"{name} ({node.op_type})")
             return work_of(node, scope.tensors, self._roofline)
         given = self._given(node, scope)
         works = [self._work_of_body(body, given, name, scope) for body in found]

@@ -1,7 +1,7 @@
 """What the nodes of ONNX models compute and move, by rules for the operators of onnx and of ONNX Runtime.
 
 Operators are known by domain and name, since one name may mean different things. One without a rule is elementwise: it does an
-operation for each number that it reads or makes. To add an operator, give it a class, and a rule for its operations if these are
+operation for each number that it reads or makes. `lacks_rule` tells those whose names say that they do more. To add an operator, give it a class, and a rule for its operations if these are
 more than that.
 """
 import dataclasses
@@ -32,10 +32,11 @@ _CLASSES = {
                            "Dropout"},
     },
     _RUNTIME: {
-        OpClass.CONVOLUTION: {"FusedConv", "NhwcConv", "NhwcFusedConv", "QLinearConv"},
+        OpClass.CONVOLUTION: {"FusedConv", "NhwcConv", "NhwcFusedConv", "QLinearConv", "ConvTransposeWithDynamicPads"},
         OpClass.MATMUL: {"FusedMatMul", "FusedMatMulActivation", "TransposeMatMul", "FusedGemm", "GemmFastGelu", "GemmFloat8", "QGemm",
-                         "MatMulNBits", "MatMulBnb4", "MatMulFpQ4", "MatMulInteger16", "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
-                         "DynamicQuantizeLSTM", "Attention", "QAttention", "MultiHeadAttention", "GroupQueryAttention",
+                         "MatMulNBits", "MatMulNBitsMlp", "MatMulNBitsQkv", "MatMulBnb4", "MatMulFpQ4", "MatMulInteger16",
+                         "MatMulIntegerToFloat", "MatMulPacked", "MatMulBlockQuantizedFp4Weight", "MatMulBlockQuantizedFp8Weight",
+                         "QOrderedMatMul", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MoE", "QMoE", "Attention", "QAttention", "MultiHeadAttention", "GroupQueryAttention",
                          "DecoderMaskedSelfAttention", "DecoderMaskedMultiHeadAttention"},
         OpClass.GATHER: {"GatherND", "GatherBlockQuantized"},
         OpClass.REDUCTION: {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "EmbedLayerNormalization", "GroupNorm",
@@ -49,8 +50,13 @@ _CLASSES = {
 }
 _CLASS_OF = {(domain, name): op_class for domain, classes in _CLASSES.items() for op_class, names in classes.items() for name in names}
 
+# Parts of names of operators that multiply matrices, or convolve.
+_PRODUCTS = ("MatMul", "Gemm", "Attention", "MoE", "LSTM", "Conv", "Proj", "DeltaNet", "Mamba")
+
 # Which input of a convolution has its weights, where it is not the second.
 _WEIGHTS_AT = {(_ONNX, "QLinearConv"): 3, (_RUNTIME, "QLinearConv"): 3}
+# Which inputs of a mixture of experts have these experts' weights.
+_EXPERTS_AT = {(_RUNTIME, "MoE"): (2, 4, 6), (_RUNTIME, "QMoE"): (2, 5, 8)}
 # Inputs of which only what is asked for is read.
 _READ_IN_PART = {
     **{(_ONNX, name): {0} for name in ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Slice")},
@@ -128,6 +134,37 @@ def _product_with_packed(call: Call) -> float | None:
     return 2.0 * call.operands[0].numel * call.attribute("N", 0)
 
 
+def _mlp_with_packed(call: Call) -> float | None:
+    """Two products of an input with packed weights [K, N] each."""
+    return 4.0 * call.operands[0].numel * call.attribute("N", 0)
+
+
+def _qkv_with_packed(call: Call) -> float | None:
+    """Products of an input with packed weights [K, Nq] for queries and [K, Nkv] for keys and values."""
+    return 2.0 * call.operands[0].numel * (call.attribute("Nq", 0) + 2 * call.attribute("Nkv", 0))
+
+
+def _bits(call: Call, number: int) -> int:
+    """Of a number in the packed weights of QMoE's product 1, 2 or 3."""
+    kind = call.attribute("quant_type", b"int").decode()
+    if kind != "int":
+        return 8 if kind == "fp8" else 4
+    return call.attribute(f"fc{number}_expert_weight_bits", 0) or call.attribute("expert_weight_bits", 4)
+
+
+def _mixture_of_experts(call: Call) -> float | None:
+    """Each token is multiplied with the weights of k experts. Inputs: tokens, scores [tokens, experts], weights [experts, ...]."""
+    scores = call.shape(1)
+    if not scores or not scores[-1]:
+        return None
+    weights = [call.operands[index] for index in _EXPERTS_AT[call.operator] if index < len(call.operands)]
+    if call.operator == (_RUNTIME, "QMoE"):
+        numbers = sum(weight.bytes * 8 // _bits(call, number) for number, weight in enumerate(weights, 1))
+    else:
+        numbers = sum(weight.numel for weight in weights)
+    return 2.0 * math.prod(scores[:-1]) * min(call.attribute("k", 1), scores[-1]) * numbers / scores[-1]
+
+
 def _contracted(equation: str, operands: list[Tensor]) -> int:
     """The product of the dimensions of an Einsum over which it sums."""
     terms, _, result = equation.replace(" ", "").partition("->")
@@ -203,14 +240,19 @@ def _group_query_attention(call: Call) -> float | None:
 _FLOPS: dict[tuple[str, str], Callable[[Call], float | None]] = {
     **{operator: _convolution for operator, op_class in _CLASS_OF.items() if op_class == OpClass.CONVOLUTION},
     (_ONNX, "ConvTranspose"): _transposed_convolution,
+    (_RUNTIME, "ConvTransposeWithDynamicPads"): _transposed_convolution,
     **{(_ONNX, name): _product for name in ("MatMul", "MatMulInteger", "QLinearMatMul", "Gemm")},
     (_ONNX, "Einsum"): _einsum,
     **{(_ONNX, name): _recurrent for name in ("LSTM", "GRU", "RNN")},
     (_ONNX, "Attention"): _attention,
     **{(_RUNTIME, name): _product for name in (
         "FusedMatMul", "FusedMatMulActivation", "TransposeMatMul", "FusedGemm", "GemmFastGelu", "GemmFloat8", "QGemm", "MatMulFpQ4",
-        "MatMulInteger16", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")},
+        "MatMulInteger16", "MatMulIntegerToFloat", "MatMulPacked", "MatMulBlockQuantizedFp4Weight", "MatMulBlockQuantizedFp8Weight",
+        "QOrderedMatMul", "DynamicQuantizeMatMul")},
     **{(_RUNTIME, name): _product_with_packed for name in ("MatMulNBits", "MatMulBnb4")},
+    (_RUNTIME, "MatMulNBitsMlp"): _mlp_with_packed,
+    (_RUNTIME, "MatMulNBitsQkv"): _qkv_with_packed,
+    **{operator: _mixture_of_experts for operator in _EXPERTS_AT},
     (_RUNTIME, "DynamicQuantizeLSTM"): _recurrent,
     (_RUNTIME, "Attention"): lambda call: _attention_with_projection(call, cache=4),
     (_RUNTIME, "DecoderMaskedSelfAttention"): lambda call: _attention_with_projection(call, cache=4),
@@ -238,9 +280,20 @@ def _read(call: Call, held: list[int], made: int) -> int:
 
 
 def _moved_bytes(call: Call) -> int:
-    """Read and written."""
+    """Read and written. Of experts, those count that at least one of the tokens is expected to reach, each k of them at random."""
     written = sum(tensor.bytes for tensor in call.outputs)
-    return written + _read(call, [tensor.bytes for tensor in call.operands], written)
+    held = [tensor.bytes for tensor in call.operands]
+    scores = call.shape(1)
+    if call.operator in _EXPERTS_AT and scores and scores[-1]:
+        reached = 1 - (1 - min(1.0, call.attribute("k", 1) / scores[-1])) ** math.prod(scores[:-1])
+        held[2:] = [round(size * reached) for size in held[2:]]
+    return written + _read(call, held, written)
+
+
+def lacks_rule(node: NodeProto) -> bool:
+    """Whether a node of onnx or of ONNX Runtime multiplies matrices, by its operator's name, and counts as elementwise all the same."""
+    operator = Call(node, [], []).operator
+    return operator[0] in (_ONNX, _RUNTIME, _BLOCKED) and operator not in _FLOPS and any(part in node.op_type for part in _PRODUCTS)
 
 
 @dataclasses.dataclass(frozen=True)

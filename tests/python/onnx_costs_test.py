@@ -54,10 +54,52 @@ PRODUCT = 2 * (32 * 256) * 64  # [32, 64] times [64, 256].
      {"num_heads": 8, "kv_num_heads": 2}, 2 * 2 * (128 + 128) * 1000),
     ("GroupQueryAttention", [[2, 1, 128], [2, 1, 32], [2, 1, 32], [2, 2, 999, 16], [2, 2, 999, 16]], [2, 1, 128],
      {"num_heads": 8, "kv_num_heads": 2, "local_window_size": 256}, 2 * 2 * (128 + 128) * 256),
+    # 2 products, then one for queries of 128 numbers and two for keys and values of 32.
+    ("MatMulNBitsMlp", [[32, 64], None, None, [256, 2, 16], [512], None, [256, 2, 16], [512]], [32, 256],
+     {"K": 64, "N": 256, "bits": 4, "block_size": 32}, 2 * PRODUCT),
+    ("MatMulNBitsQkv", [[2, 8, 64], None, [64], [128, 2, 16], [256], None, [32, 2, 16], [64], None, [32, 2, 16], [64]], [2, 8, 128],
+     {"K": 64, "Nq": 128, "Nkv": 32, "bits": 4, "block_size": 32}, 2 * (2 * 8) * 64 * (128 + 32 + 32)),
+    # 48 tokens go to 2 of 8 experts each, with 3 weights or 2. With 4 bits there are two numbers in a byte of the last axis.
+    ("MoE", [[48, 64], [48, 8], [8, 64, 96], None, [8, 96, 64], None, [8, 64, 96]], [48, 64], {"k": 2}, 2 * 48 * 2 * 3 * (64 * 96)),
+    ("MoE", [[4, 12, 64], [48, 8], [8, 192, 64], [8, 192], [8, 64, 96]], [4, 12, 64], {"k": 2}, 2 * 48 * 2 * (192 * 64 + 64 * 96)),
     ("SkipLayerNormalization", [[2, 8, 64], [2, 8, 64], [64], [64]], [2, 8, 64], {}, 2 * (2 * 8 * 64) + 2 * 64),
 ])
 def test_flops_of_onnx_runtime(op_type, shapes, result, attributes, expected, tmp_path):
     assert loaded(tmp_path, op_type, shapes, result, **attributes)["flops"] == expected
+
+
+@pytest.mark.parametrize("packed, attributes", [
+    ([32, 48], {}), ([64, 96], {"expert_weight_bits": 8}), ([16, 24], {"expert_weight_bits": 2}), ([64, 96], {"quant_type": "fp8"}),
+    ([32, 96], {"fc2_expert_weight_bits": 8}), ([32, 48], {"quant_type": "nvfp4"}),
+])
+def test_flops_of_experts_of_few_bits(packed, attributes, tmp_path):
+    """48 tokens go to 2 of 8 experts each, with weights [192, 64] and [64, 96], whose last axis is packed into so many bytes."""
+    shapes = [[48, 64], [48, 8], [8, 192, packed[0]], [8, 192], None, [8, 64, packed[1]], [8, 64]]
+    op = loaded(tmp_path, "QMoE", shapes, [48, 64], elements={2: BYTES, 5: BYTES}, k=2, **attributes)
+    assert op["flops"] == 2 * 48 * 2 * (192 * 64 + 64 * 96)
+
+
+def experts(folder, tokens, count, used):
+    return loaded(folder, "MoE", [[tokens, 2880], [tokens, 32], [count, 5760, 2880], None, [count, 2880, 2880]], [tokens, 2880], k=used,
+                  elements=dict.fromkeys(range(5), TensorProto.FLOAT16))
+
+
+def test_experts_of_a_published_size(tmp_path):
+    assert experts(tmp_path, 2048, 32, 4)["flops"] == 2 * 2048 * 4 * (5760 * 2880 + 2880 * 2880)  # 407.7e9, one layer of gpt-oss-20b.
+
+
+def test_experts_that_no_token_reaches_are_not_read(tmp_path):
+    """One token reads 4 of 32 experts, and two read 1 - (28 / 32)^2 of them; memory is what the time goes by."""
+    all_32 = 32 * 2 * (5760 * 2880 + 2880 * 2880)  # Bytes.
+    one, two, many = (experts(tmp_path, tokens, 32, 4)["cost_us"]["a100"] for tokens in (1, 2, 64))
+    per_byte = (two - one) / (all_32 * ((1 - (28 / 32) ** 2) - 4 / 32))
+    assert one == pytest.approx(per_byte * all_32 * 4 / 32, rel=0.1) and many == pytest.approx(per_byte * all_32, rel=0.1)
+
+
+@pytest.mark.parametrize("op_type", ["SparseAttention", "MatMulOfTheFuture"])
+def test_products_without_a_rule_are_told(op_type, tmp_path):
+    with pytest.warns(UserWarning, match=rf"operators of 1 of the nodes have no rule for .* count as elementwise: op \({op_type}\)$"):
+        assert loaded(tmp_path, op_type, [[2, 8, 64]], [2, 8, 64])["flops"] == 2 * 8 * 64
 
 
 def test_onnx_runtime_makes_the_shapes_of_transposed_products(tmp_path):
