@@ -69,7 +69,7 @@ class _Reader:
         self.ops.append({"name": name, "type": f"{node.domain or 'onnx'}.{node.op_type}", "flops": work.flops, "cost_us": work.cost_us or 0,
                          "inputs": list(dict.fromkeys(self._producers[tensor] for tensor in names_read(node))),
                          "outputs": [tensor.as_output() for tensor in known(self._tensors, made)], "attrs": {"node": index},
-                         "param_bytes": sum(held_weights(body) for body in bodies(node))})
+                         "param_bytes": sum(held_weights(body) for body in bodies(node)), "temp_bytes": work.temp_bytes})
         for output, tensor in enumerate(made):
             self._producers[tensor] = f"{name}:{output}"
 
@@ -143,7 +143,7 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     model; None: those that come with the package. Shapes come from onnx's shape inference. Where it does not know all of them, a
     run of ONNX Runtime on generated inputs shows the others, if onnxruntime is installed; a warning names these tensors, and those
     that stay unknown and count as empty. Nodes with bodies cost what these do: of If the dearest branch, of Loop and Scan all
-    rounds, or one, of which a warning tells, where their number is not known. Raises BadInput for a file that is not valid, for
+    rounds, or one, of which a warning tells, where their number is not known; what the bodies hold at most is temporary memory. Raises BadInput for a file that is not valid, for
     a tensor that nothing makes or that is made twice, for a cycle, and where sizes are missing.
     """
     dims = dims or {}

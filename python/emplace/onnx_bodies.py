@@ -1,13 +1,14 @@
 """The bodies of ONNX nodes such as If, Loop and Scan: what they hold, and what their nodes compute."""
+import dataclasses
 import os
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from emplace.onnx_costs import Work, attribute, known, lacks_rule, work_of
-from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, outer_names
+from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, names_read, outer_names
 from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, unknown_tensors
 from emplace.roofline import Roofline
 
@@ -24,6 +25,25 @@ def held_weights(graph: GraphProto) -> int:
         if is_constant(node):
             weights.append(constant_tensor(node).bytes)
     return sum(weights)
+
+
+def _peak_bytes(body: GraphProto, tensors: Mapping[str, Tensor], temp_bytes: Sequence[int], outputs_too: bool) -> int:
+    """The most that what a body's nodes make takes at once, if each tensor goes after its last reader. temp_bytes: of each node.
+
+    outputs_too: whether the body's outputs are tensors beside those of the node that has the body.
+    """
+    outputs = {value.name for value in body.output}
+    size = {name: tensors[name].bytes for node in body.node if not is_constant(node) for name in node.output
+            if name in tensors and (outputs_too or name not in outputs)}
+    last: dict[str, int] = {}
+    for index, node in enumerate(body.node):
+        last.update((name, index) for name in (*node.output, *names_read(node)))
+    held = peak = 0
+    for index, node in enumerate(body.node):
+        held += sum(size.get(name, 0) for name in node.output)
+        peak = max(peak, held + temp_bytes[index])
+        held -= sum(size.get(name, 0) for name in {*node.output, *names_read(node)} if last[name] == index and name not in outputs)
+    return peak
 
 
 def _numbers(node: NodeProto) -> TensorProto | None:
@@ -112,8 +132,9 @@ class BodyCosts:
                 self.without_rule.append(f"{name} ({node.op_type})")
             return work_of(node, scope.tensors, self._roofline)
         given = self._given(node, scope)
-        works = [self._work_of_body(body, given, name, scope) for body in found]
-        if is_operator(node, "If"):
+        one_of = is_operator(node, "If")
+        works = [self._work_of_body(body, given, name, scope, outputs_too=not one_of) for body in found]
+        if one_of:
             return works[0].or_more(works[-1])
         rounds = self._rounds(node, scope)
         if rounds is None:
@@ -141,16 +162,15 @@ class BodyCosts:
             return [_row(tensor, scanned[index]) if index in scanned else tensor for index, tensor in enumerate(operands)]
         return []
 
-    def _work_of_body(self, body: GraphProto, given: Iterable[Tensor], name: str, scope: Scope) -> Work:
+    def _work_of_body(self, body: GraphProto, given: Iterable[Tensor], name: str, scope: Scope, outputs_too: bool) -> Work:
         inner = Scope(body, {}, scope)
         inner.tensors.update(self._tensors(body, given, inner))
         self.of_unknown_shape.extend(unknown_tensors(body, inner.tensors))
         self.of_unknown_elements.extend(of_unknown_elements(inner.tensors.maps[0]))
-        work = Work()
-        for index, node in enumerate(body.node):
-            if not is_constant(node):
-                work += self.work(node, f"{name}/{node.name or f'{node.op_type}_{index}'}", inner)
-        return work
+        works = [Work() if is_constant(node) else self.work(node, f"{name}/{node.name or f'{node.op_type}_{index}'}", inner)
+                 for index, node in enumerate(body.node)]
+        peak = _peak_bytes(body, inner.tensors, [work.temp_bytes for work in works], outputs_too)
+        return dataclasses.replace(sum(works, Work()), temp_bytes=peak)
 
     def _tensors(self, body: GraphProto, given: Iterable[Tensor], scope: Scope) -> dict[str, Tensor]:
         """The tensors of a body: by shape inference from what it reads, else as the body has them, else by a run. scope: the body's."""

@@ -298,21 +298,24 @@ def lacks_rule(node: NodeProto) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """Of a node, or of several together."""
+    """Of a node, or of several that run one after the other."""
     flops: float = 0.0
     cost_us: dict[str, float] = dataclasses.field(default_factory=dict)  # By device kind; empty: nothing runs.
+    temp_bytes: int = 0  # What a node holds while it runs, beside its inputs and outputs.
 
     def __add__(self, other: "Work") -> "Work":
         kinds = self.cost_us | other.cost_us
-        return Work(self.flops + other.flops, {kind: self.cost_us.get(kind, 0.0) + other.cost_us.get(kind, 0.0) for kind in kinds})
+        return Work(self.flops + other.flops, {kind: self.cost_us.get(kind, 0.0) + other.cost_us.get(kind, 0.0) for kind in kinds},
+                    max(self.temp_bytes, other.temp_bytes))
 
     def __mul__(self, times: int) -> "Work":
-        return Work(self.flops * times, {kind: cost * times for kind, cost in self.cost_us.items()})
+        return Work(self.flops * times, {kind: cost * times for kind, cost in self.cost_us.items()}, self.temp_bytes if times else 0)
 
     def or_more(self, other: "Work") -> "Work":
         """The larger of each number."""
         kinds = self.cost_us | other.cost_us
-        return Work(max(self.flops, other.flops), {kind: max(self.cost_us.get(kind, 0.0), other.cost_us.get(kind, 0.0)) for kind in kinds})
+        return Work(max(self.flops, other.flops), {kind: max(self.cost_us.get(kind, 0.0), other.cost_us.get(kind, 0.0)) for kind in kinds},
+                    max(self.temp_bytes, other.temp_bytes))
 
 
 def known(tensors: Mapping[str, Tensor], names: Iterable[str]) -> list[Tensor]:

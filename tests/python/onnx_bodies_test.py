@@ -131,6 +131,35 @@ def test_weights_of_bodies_count_once_whatever_the_rounds(tmp_path):
     assert op["param_bytes"] == 256 * 256 * 4 and op["flops"] == 10 * PRODUCT
 
 
+SIZE = 64 * 256 * 4  # Bytes of x and of all that has its shape.
+
+
+def test_a_branch_holds_what_it_still_needs(tmp_path):
+    """Add has a, b and c at once; y is an output of the node, and the other branch has no tensor besides."""
+    large = helper.make_graph([node("Neg", ["x"], ["a"]), node("Exp", ["a"], ["b"]), node("Add", ["a", "b"], ["c"]), node("Abs", ["c"], ["d"])],
+                              "large", [], [value("d", [64, 256])])
+    small = helper.make_graph([node("Neg", ["x"], ["e"])], "small", [], [value("e", [64, 256])])
+    for branches in ((large, small), (small, large)):
+        choice = node("If", ["yes"], ["y"], then_branch=branches[0], else_branch=branches[1], name="op")
+        assert loaded(tmp_path, [choice], [value("yes", [], TensorProto.BOOL)])["temp_bytes"] == 3 * SIZE
+
+
+def test_a_loop_holds_one_round(tmp_path):
+    """The product, and beside it the state that follows; what the state was is an input or output of the node."""
+    body = loop_body([node("Constant", [], ["c"], value=numbers("", [1.0] * 256, TensorProto.FLOAT)), node("MatMul", ["s", "w"], ["p"]),
+                      node("Add", ["p", "c"], ["t"])])
+    assert loaded(tmp_path, [loop(body)], constants=[numbers("n", 10)])["temp_bytes"] == 2 * SIZE
+
+
+def test_a_loop_in_a_branch_holds_its_round_beside_the_branch(tmp_path):
+    """The branch's a is read after the Loop, whose state b is the Loop's output: a, b, and the round's product t and 1 byte."""
+    branch = helper.make_graph([node("Neg", ["x"], ["a"]), node("Loop", ["n", "", "x"], ["b"], body=loop_body()), node("Add", ["a", "b"], ["d"])],
+                               "branch", [], [value("d", [64, 256])], value_info=[value("b", [64, 256])])
+    choice = node("If", ["yes"], ["y"], then_branch=branch, else_branch=branch, name="op")
+    op = loaded(tmp_path, [choice], [value("yes", [], TensorProto.BOOL)], [numbers("n", 10)])
+    assert op["temp_bytes"] == 3 * SIZE + 1
+
+
 def test_shapes_in_bodies_follow_constants_around_them(tmp_path):
     """The body reshapes [64, 256] to [128, 128] by a constant of the graph, and multiplies that with itself."""
     body = helper.make_graph([node("Reshape", ["x", "shape"], ["r"]), node("MatMul", ["r", "r"], ["t"])], "body", [], [value("t", None)])
