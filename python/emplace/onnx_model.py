@@ -155,8 +155,8 @@ def forget_made_sizes(graph: GraphProto) -> None:
 
 def _check_sizes(dims: Mapping[str, int]) -> None:
     for name, size in dims.items():
-        if type(size) is not int or not 1 <= size < 2**63:
-            raise BadInput(f"dims: the size of '{name}' is {size}, expected a whole number of at least 1")
+        if type(size) is not int or not 0 <= size < 2**63:
+            raise BadInput(f"dims: the size of '{name}' is {size}, expected a whole number of at least 0")
 
 
 class _OpenSizes:
@@ -248,8 +248,8 @@ def set_sizes(model: ModelProto, dims: Mapping[str, int], path: str | os.PathLik
     for place, dim in sizes.places.items():
         expression = _expression(dim.dim_param)
         size = dims.get(place, by_name.get(dim.dim_param, _evaluated(expression, by_name)))
-        if size is not None and size < 1:
-            raise BadInput(f"{path}: the size {place}, '{dim.dim_param}', is {size} with these dims, expected at least 1")
+        if size is not None and size < 0:
+            raise BadInput(f"{path}: the size {place}, '{dim.dim_param}', is {size} with these dims, expected at least 0")
         if size is not None:
             dim.dim_value = size
         elif _evaluated(expression, dict.fromkeys(sizes.names, 1)) is None:  # Else, its names are asked for.
@@ -262,5 +262,5 @@ def set_sizes(model: ModelProto, dims: Mapping[str, int], path: str | os.PathLik
     for value in (*model.graph.value_info, *model.graph.output):
         for dim in value.type.tensor_type.shape.dim:
             size = by_name.get(dim.dim_param, _evaluated(_expression(dim.dim_param), by_name)) if dim.dim_param else None
-            if size is not None and size >= 1:
+            if size is not None and size >= 0:
                 dim.dim_value = size

@@ -144,7 +144,7 @@ def test_open_sizes(shape, dims, expected, tmp_path):
     (None, {}, r"open: x\[0\]; expected"),
     (["n"], {"m": 3, "n": 3}, "no input has a size 'm', expected some of those that the model leaves open: n"),
     ([3], {"x[0]": 4}, r"the size of x\[0\] is 4, expected 3, as the model has it"),
-    (["n"], {"n": 0}, "the size of 'n' is 0, expected a whole number of at least 1"),
+    (["n"], {"n": -1}, "the size of 'n' is -1, expected a whole number of at least 0"),
     (["n"], {"n": True}, "the size of 'n' is True, expected"),
     (["n", "n - 3"], {"n": 2}, r"the size x\[1\], 'n - 3', is -1 with these dims"),
 ])
@@ -152,6 +152,16 @@ def test_sizes_that_are_wrong_or_missing(shape, dims, error, tmp_path):
     path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], [value("y", None)])
     with pytest.raises(emplace.BadInput, match=error):
         emplace.onnx.load(path, dims=dims)
+
+
+def test_sizes_may_be_0(tmp_path):
+    """Such as that of a cache before the first token."""
+    path = saved(tmp_path, [helper.make_node("Concat", ["cache", "x"], ["all"], axis=0), helper.make_node("NonZero", ["all"], ["y"])],
+                 [value("cache", ["past", 4]), value("x", [2, 4])], [value("all", ["past + 2", 4]), value("y", None, TensorProto.INT64)])
+    with pytest.warns(UserWarning, match="the shape of 1 of the tensors comes from a run"):
+        ops = by_name(emplace.onnx.load(path, dims={"past": 0}))
+    assert ops["cache"]["outputs"] == [{"bytes": 0, "shape": [0, 4], "dtype": "f32"}]
+    assert ops["Concat_0"]["outputs"][0]["shape"] == [2, 4] and ops["NonZero_1"]["outputs"][0]["shape"] == [2, 8]
 
 
 def test_sizes_that_the_file_has_of_results_give_way_to_dims(tmp_path):
