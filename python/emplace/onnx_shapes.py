@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from emplace._core import BadInput
-from emplace.onnx_model import bodies, first_line, given_inputs, names_read
+from emplace.onnx_model import bodies, first_line, given_inputs
 
 # Name and bits of an element.
 _ELEMENTS = {
@@ -105,10 +105,9 @@ def take_sizes_of_bodies(graph: GraphProto, other: GraphProto) -> None:
 
 
 def unknown_tensors(graph: GraphProto, tensors: Mapping[str, Tensor]) -> list[str]:
-    """Tensors without a known shape that nodes make and somebody reads: others, such as Dropout's mask, often have none."""
-    read = {name for node in graph.node for name in names_read(node)} | {value.name for value in graph.output}
-    made = (name for node in graph.node for name in node.output)
-    return [name for name in made if name in read and (name not in tensors or tensors[name].shape is None)]
+    """Tensors without a known shape that nodes make."""
+    made = (name for node in graph.node for name in node.output if name)
+    return [name for name in made if name not in tensors or tensors[name].shape is None]
 
 
 def of_unknown_elements(tensors: Mapping[str, Tensor]) -> list[str]:
