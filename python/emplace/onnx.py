@@ -3,12 +3,13 @@
     graph = emplace.onnx.load("m.onnx", dims={"batch": 8})
 
 `emplace.onnx_placed` writes models as a plan has them, for ONNX Runtime and OpenVINO.
-Needs the user's onnx. Weights are not read, so that models may be larger than the memory.
+Needs the user's onnx. Weights in files beside the model are not read, so that models may be larger than the memory.
 """
 import os
 import warnings
 from collections.abc import Mapping
 
+import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto
 
 from emplace._core import Graph
@@ -19,7 +20,7 @@ from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes
                                 names_read, read_model, set_sizes)
 from emplace.onnx_order import sort_nodes
 from emplace.onnx_shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown, take_sizes_of_bodies,
-                                 unknown_tensors)
+                                 take_weights, unknown_tensors)
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline
 
@@ -74,29 +75,32 @@ class _Reader:
             self._producers[tensor] = f"{name}:{output}"
 
 
-def _inferred(path: str | os.PathLike, dims: Mapping[str, int], written_sizes: bool) -> tuple[ModelProto, list[int]]:
-    """The model with its nodes in topological order and their shapes, and the index of each node in the file.
+def _inferred(path: str | os.PathLike, dims: Mapping[str, int], written_sizes: bool) -> tuple[ModelProto, list[int], dict[str, np.ndarray]]:
+    """The model with its nodes in topological order and their shapes, the index of each node in the file, and the weights that
+    `take_weights` has taken out of the model.
 
     written_sizes: whether the file's sizes of what nodes make hold; they may be those of other inputs.
     """
-    model = inline_functions(read_model(path), path)
+    model, weights = take_weights(read_model(path))
+    model = inline_functions(model, path)
     places = sort_nodes(model.graph, path)
     forget_negative_sizes(model.graph)
     set_sizes(model, dims, path)
     if not written_sizes:
         forget_made_sizes(model.graph)
-    return infer_shapes(model, path), places
+    return infer_shapes(model, path), places, weights
 
 
 def _warn(message: str) -> None:
     warnings.warn(message, Unmapped, stacklevel=4)
 
 
-def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], dims: Mapping[str, int], path: str | os.PathLike) -> None:
+def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], weights: Mapping[str, np.ndarray], dims: Mapping[str, int],
+                 path: str | os.PathLike) -> None:
     """Adds the tensors that shape inference does not know: as a run makes them, else as the file has them. Warns of these, and of
     those that stay unknown."""
     unknown = unknown_tensors(model.graph, tensors)
-    by_run, reason = found_by_running(model, tensors, unknown, path) if unknown else ({}, "")
+    by_run, reason = found_by_running(model, tensors, unknown, path, weights) if unknown else ({}, "")
     if by_run:
         tensors.update(by_run)
         _warn(f"{path}: the shape of {len(by_run)} of the tensors comes from a run of ONNX Runtime on generated inputs, since {reason}: "
@@ -147,9 +151,9 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     a tensor that nothing makes or that is made twice, for a cycle, and where sizes are missing.
     """
     dims = dims or {}
-    model, places = _inferred(path, dims, written_sizes=not dims)
+    model, places, weights = _inferred(path, dims, written_sizes=not dims)
     tensors = inferred_tensors(model.graph)
-    _add_unknown(model, tensors, dims, path)
+    _add_unknown(model, tensors, weights, dims, path)
     costs = BodyCosts(model, path, Roofline(kinds))
     reader = _Reader(model.graph, places, tensors, costs)
     reader.run()

@@ -190,6 +190,6 @@ class BodyCosts:
         found = inferred_tensors(infer_shapes(alone, self._path).graph)
         tensors = declared | {name: tensor for name, tensor in found.items() if tensor.shape is not None}
         unknown = unknown_tensors(body, tensors)
-        by_run, _ = found_by_running(alone, tensors, unknown, self._path) if unknown else ({}, "")
+        by_run, _ = found_by_running(alone, tensors, unknown, self._path, {}) if unknown else ({}, "")
         self.of_shape_by_run.extend(by_run)
         return tensors | by_run

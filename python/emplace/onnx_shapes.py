@@ -20,6 +20,10 @@ _ELEMENTS = {
     "FLOAT4E2M1": ("f4e2m1", 4), "INT2": ("i2", 2), "UINT2": ("u2", 2),
 }
 _ELEMENT_OF = {value: _ELEMENTS[name] for name, value in TensorProto.DataType.items() if name in _ELEMENTS}  # Older versions lack some.
+# Types of weights that are taken out of a model, as numpy has them.
+_NUMPY = {TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64, TensorProto.FLOAT16: np.float16, TensorProto.INT64: np.int64,
+          TensorProto.INT32: np.int32, TensorProto.INT8: np.int8, TensorProto.UINT8: np.uint8}
+_SMALL_BYTES = 1024  # Of weights that stay, since shapes may depend on them.
 _LONGEST_LIST = 5
 
 
@@ -123,6 +127,23 @@ def shown(names: Iterable[str]) -> str:
     return ", ".join(listed[:_LONGEST_LIST]) + (", ..." if len(listed) > _LONGEST_LIST else "")
 
 
+def take_weights(model: ModelProto) -> tuple[ModelProto, dict[str, np.ndarray]]:
+    """The model with all but small initializers as if their data were in another file, and these data by name.
+
+    Each step that reads the model, such as shape inference, would copy them.
+    """
+    weights = {}
+    for tensor in model.graph.initializer:
+        if len(tensor.raw_data) > _SMALL_BYTES and tensor.data_type in _NUMPY:
+            weights[tensor.name] = np.frombuffer(tensor.raw_data, _NUMPY[tensor.data_type]).reshape(tensor.dims)
+            tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+            tensor.external_data.add(key="location", value="taken")
+    light = ModelProto()
+    light.CopyFrom(model)  # The memory of what was cleared goes with the other one.
+    return light, weights
+
+
 def _generated(value: ValueInfoProto) -> np.ndarray:
     """Numbers of 0 to 1 for an input of floating point; all others are 1, which is in the range of nearly all indices."""
     if not value.type.HasField("tensor_type"):
@@ -144,7 +165,8 @@ def _check_memory(tensors: Iterable[Tensor]) -> None:
         raise BadInput(f"it needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
 
 
-def _tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike) -> dict[str, Tensor]:
+def _tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike,
+                        weights: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     """The named tensors as a run of ONNX Runtime on generated inputs makes them; those that are no tensors are left out.
 
     Raises BadInput with the reason where the model cannot run, and ModuleNotFoundError where onnxruntime is not installed.
@@ -158,6 +180,8 @@ def _tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # Errors are raised; they need not be printed, too.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # It would remove tensors.
+    options.add_session_config_entry("session.disable_prepacking", "1")  # It copies weights.
+    options.add_external_initializers(list(weights), [onnxruntime.OrtValue.ortvalue_from_numpy(held) for held in weights.values()])
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(os.path.abspath(path)))
     try:
         session = onnxruntime.InferenceSession(running.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -169,14 +193,16 @@ def _tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list
             if value.has_value() and value.is_tensor()}
 
 
-def found_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike) -> tuple[dict[str, Tensor], str]:
+def found_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike,
+                     weights: Mapping[str, np.ndarray]) -> tuple[dict[str, Tensor], str]:
     """What a run shows of the named tensors, whose shapes are not known, and why the others stay unknown.
 
-    model: with known sizes of all inputs; its external data are beside `path`. known: the tensors whose shapes are known.
+    model: with known sizes of all inputs; its external data are beside `path`. known: the tensors whose shapes are known. weights:
+    what `take_weights` has taken out of the model.
     """
     reason = "shape inference cannot tell it"
     try:
-        return _tensors_by_running(model, known, names, path), reason
+        return _tensors_by_running(model, known, names, path, weights), reason
     except ModuleNotFoundError:
         return {}, f"{reason}, and onnxruntime, which could show it, is not installed"
     except BadInput as error:

@@ -108,6 +108,29 @@ def test_unknown_shapes_come_from_a_run(of_unknown_shape):
     assert ops["Cast_1"]["outputs"] == [{"bytes": 2 * 6 * 4, "shape": [2, 6], "dtype": "f32"}]
 
 
+@pytest.mark.parametrize("element", ["FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16", "INT8", "UINT8", "INT32", "INT64"])
+def test_runs_have_the_weights_of_the_file(element, tmp_path, monkeypatch):
+    """3 of the 2000 weights are not 0, so that the product of each row of x with them has 3 numbers that are not 0."""
+    held = np.zeros((1, 2000), dtype=onnx.helper.tensor_dtype_to_np_dtype(getattr(TensorProto, element)))
+    held[0, [5, 77, 999]] = 1
+    weight = onnx.numpy_helper.from_array(held, "w")
+    assert weight.data_type == getattr(TensorProto, element)
+    nodes = [helper.make_node("Cast", ["w"], ["f"], to=TensorProto.FLOAT), helper.make_node("MatMul", ["x", "f"], ["p"]),
+             helper.make_node("NonZero", ["p"], ["y"])]
+    path = saved(tmp_path, nodes, [value("x", [4, 1])], [value("y", None, TensorProto.INT64)], constants=[weight])
+    infer_shapes = onnx.shape_inference.infer_shapes
+
+    def infer_shapes_of_little(given, **options):
+        assert given.ByteSize() < 1000 or element == "BFLOAT16"
+        return infer_shapes(given, **options)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", infer_shapes_of_little)
+    with pytest.warns(UserWarning, match="the shape of 1 of the tensors comes from a run"):
+        ops = by_name(emplace.onnx.load(path))
+    assert ops["NonZero_2"]["outputs"][0]["shape"] == [2, 4 * 3]
+    assert ops["w"]["param_bytes"] == held.nbytes and ops["w"]["outputs"][0]["shape"] == [1, 2000]
+
+
 def test_shapes_that_nobody_reads_come_from_a_run(tmp_path):
     path = saved(tmp_path, [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("Neg", ["x"], ["y"])],
                  [value("x", [2, 3])], [value("y", [2, 3])])
