@@ -96,8 +96,8 @@ def _dims(texts: list[str]) -> dict[str, int]:
     dims = {}
     for text in texts:
         name, _, size = text.rpartition("=")
-        if not name or not size.isdigit() or int(size) < 1:
-            raise BadInput(f"--dim is '{text}', expected NAME=SIZE with a size of at least 1")
+        if not name or not size.isdigit():
+            raise BadInput(f"--dim is '{text}', expected NAME=SIZE with a whole number from 0 on")
         dims[name] = int(size)
     return dims
 

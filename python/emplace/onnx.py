@@ -19,8 +19,8 @@ from emplace.onnx_costs import known
 from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, infer_shapes, inline_functions, is_constant,
                                 names_read, read_model, set_sizes)
 from emplace.onnx_order import sort_nodes
-from emplace.onnx_shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown, take_sizes_of_bodies,
-                                 take_weights, unknown_tensors)
+from emplace.onnx_shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown,
+                                 take_sizes_of_bodies, take_weights, unknown_tensors)
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline
 
@@ -127,8 +127,8 @@ def _warn_of_costs(costs: BodyCosts, path: str | os.PathLike) -> None:
     if once:
         _warn(f"{path}: how often the bodies of {len(once)} of the nodes run is not known, and they count once: {shown(once)}")
     if by_run:
-        _warn(f"{path}: the shape of {len(by_run)} of the tensors in bodies comes from a run of ONNX Runtime on generated inputs, since shape "
-              f"inference cannot tell it: {shown(by_run)}")
+        _warn(f"{path}: the shape of {len(by_run)} of the tensors in bodies comes from a run of ONNX Runtime on generated inputs, since "
+              f"shape inference cannot tell it: {shown(by_run)}")
     if unknown:
         _warn(f"{path}: the shape of {len(unknown)} of the tensors in bodies is not known, and they count as empty: {shown(unknown)}")
 
@@ -147,8 +147,9 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     model; None: those that come with the package. Shapes come from onnx's shape inference. Where it does not know all of them, a
     run of ONNX Runtime on generated inputs shows the others, if onnxruntime is installed; a warning names these tensors, and those
     that stay unknown and count as empty. Nodes with bodies cost what these do: of If the dearest branch, of Loop and Scan all
-    rounds, or one, of which a warning tells, where their number is not known; what the bodies hold at most is temporary memory. Raises BadInput for a file that is not valid, for
-    a tensor that nothing makes or that is made twice, for a cycle, and where sizes are missing.
+    rounds, or one, of which a warning tells, where their number is not known; the most that their tensors take at once is the
+    node's temp_bytes. Raises BadInput for a file that is not valid, for a tensor that nothing makes or that is made twice, for a
+    cycle, and where sizes are missing.
     """
     dims = dims or {}
     model, places, weights = _inferred(path, dims, written_sizes=not dims)

@@ -1,8 +1,8 @@
 """What the nodes of ONNX models compute and move, by rules for the operators of onnx and of ONNX Runtime.
 
 Operators are known by domain and name, since one name may mean different things. One without a rule is elementwise: it does an
-operation for each number that it reads or makes. `lacks_rule` tells those whose names say that they do more. To add an operator, give it a class, and a rule for its operations if these are
-more than that.
+operation for each number that it reads or makes. `lacks_rule` tells those whose names say that they do more.
+To add an operator, give it a class, and a rule for its operations if these are more than that.
 """
 import dataclasses
 import math
@@ -36,8 +36,8 @@ _CLASSES = {
         OpClass.MATMUL: {"FusedMatMul", "FusedMatMulActivation", "TransposeMatMul", "FusedGemm", "GemmFastGelu", "GemmFloat8", "QGemm",
                          "MatMulNBits", "MatMulNBitsMlp", "MatMulNBitsQkv", "MatMulBnb4", "MatMulFpQ4", "MatMulInteger16",
                          "MatMulIntegerToFloat", "MatMulPacked", "MatMulBlockQuantizedFp4Weight", "MatMulBlockQuantizedFp8Weight",
-                         "QOrderedMatMul", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MoE", "QMoE", "Attention", "QAttention", "MultiHeadAttention", "GroupQueryAttention",
-                         "DecoderMaskedSelfAttention", "DecoderMaskedMultiHeadAttention"},
+                         "QOrderedMatMul", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MoE", "QMoE", "Attention", "QAttention",
+                         "MultiHeadAttention", "GroupQueryAttention", "DecoderMaskedSelfAttention", "DecoderMaskedMultiHeadAttention"},
         OpClass.GATHER: {"GatherND", "GatherBlockQuantized"},
         OpClass.REDUCTION: {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "EmbedLayerNormalization", "GroupNorm",
                             "SkipGroupNorm", "BiasSoftmax", "QLinearSoftmax", "QLinearReduceMean", "ReduceSumInteger", "NhwcMaxPool",

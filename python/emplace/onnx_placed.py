@@ -168,8 +168,8 @@ def _parts(graph: GraphProto, devices: Sequence[str], constants: Mapping[str, in
 
 def _has_type(value: ValueInfoProto) -> bool:
     """Whether all but the sizes of a tensor is known."""
-    kind = value.type.WhichOneof("value")
-    return kind is not None and (kind != "tensor_type" or (value.type.tensor_type.elem_type != 0 and value.type.tensor_type.HasField("shape")))
+    kind, tensor = value.type.WhichOneof("value"), value.type.tensor_type
+    return kind is not None and (kind != "tensor_type" or (tensor.elem_type != 0 and tensor.HasField("shape")))
 
 
 def _types(model: ModelProto, places: Sequence[int], plan: Plan, path: str | os.PathLike) -> dict[str, ValueInfoProto]:
@@ -221,7 +221,8 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
         part_outputs = [name for name in made if readers[name] > (name in reads) or name in outputs]
         for name in (*part_inputs, *part_outputs):
             if name not in types or not types[name].type.WhichOneof("value"):
-                raise BadInput(f"{path}: the type of tensor '{name}' is not known, expected one that onnx can infer, or that the plan's graph has")
+                raise BadInput(f"{path}: the type of tensor '{name}' is not known, expected one that onnx can infer, or that the "
+                               "plan's graph has")
         if not part_outputs:
             continue  # Nobody reads what it makes.
         part = ModelProto()

@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from emplace._core import BadInput
-from emplace.onnx_model import bodies, first_line, given_inputs
+from emplace.onnx_model import bodies, first_line, given_inputs, names_read
 
 # Name and bits of an element.
 _ELEMENTS = {
@@ -128,13 +128,17 @@ def shown(names: Iterable[str]) -> str:
 
 
 def take_weights(model: ModelProto) -> tuple[ModelProto, dict[str, np.ndarray]]:
-    """The model with all but small initializers as if their data were in another file, and these data by name.
+    """The model with the larger initializers as if their data were in another file, and these data by name.
 
-    Each step that reads the model, such as shape inference, would copy them.
+    Each step that reads the model, such as shape inference, would copy them. Initializers that no node reads stay, since ONNX
+    Runtime drops them and would not find where the data belong.
     """
+    read = {name for node in model.graph.node for name in names_read(node)}
     weights = {}
     for tensor in model.graph.initializer:
-        if len(tensor.raw_data) > _SMALL_BYTES and tensor.data_type in _NUMPY:
+        size = len(tensor.raw_data)
+        if tensor.name in read and size > _SMALL_BYTES and size == Tensor(list(tensor.dims), tensor.data_type).bytes \
+                and tensor.data_type in _NUMPY:
             weights[tensor.name] = np.frombuffer(tensor.raw_data, _NUMPY[tensor.data_type]).reshape(tensor.dims)
             tensor.ClearField("raw_data")
             tensor.data_location = TensorProto.EXTERNAL

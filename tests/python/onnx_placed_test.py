@@ -80,7 +80,8 @@ def split_and_run(folder, machine, nodes, on_second, outputs, initializers=()):
     Compares what the parts compute with what the whole does, and returns the parts.
     """
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
-                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()], initializers)
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
+                              initializers)
     path = folder / "m.onnx"
     onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
     loaded = emplace.onnx.load(path)
@@ -99,14 +100,16 @@ def test_constants_are_in_the_parts_that_read_them(tmp_path, gpus):
     """Slice, Concat and Resize need their constants when they are loaded."""
     nodes = [constant("s0", [0]), constant("s2", [2]), constant("hw", [16, 16]), helper.make_node("Relu", ["x"], ["r"]),
              helper.make_node("Shape", ["r"], ["sh"]), helper.make_node("Slice", ["sh", "s0", "s2"], ["nc"]),
-             helper.make_node("Concat", ["nc", "hw"], ["sz"], axis=0), helper.make_node("Resize", ["r", "", "", "sz"], ["y"], mode="nearest")]
+             helper.make_node("Concat", ["nc", "hw"], ["sz"], axis=0),
+             helper.make_node("Resize", ["r", "", "", "sz"], ["y"], mode="nearest")]
     parts = split_and_run(tmp_path, gpus, nodes, {"r", "sh", "nc", "sz", "y"}, {"y": [1, 3, 16, 16]})
     assert [(part["device"], part["inputs"], part["outputs"]) for part in parts] == [("gpu:1", ["x"], ["y"])]
 
 
 def test_what_follows_from_weights_alone_is_in_the_parts_that_read_it(tmp_path, gpus):
     """A shape is an initializer that goes through Identity and Concat, and one of the constants is an output, too."""
-    nodes = [helper.make_node("Identity", ["given"], ["same"]), constant("last", [64]), helper.make_node("Concat", ["same", "last"], ["shape"], axis=0),
+    nodes = [helper.make_node("Identity", ["given"], ["same"]), constant("last", [64]),
+             helper.make_node("Concat", ["same", "last"], ["shape"], axis=0),
              helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Reshape", ["r", "shape"], ["y"]),
              helper.make_node("Cast", ["shape"], ["told"], to=TensorProto.FLOAT), helper.make_node("Reshape", ["y", "shape"], ["z"])]
     parts = split_and_run(tmp_path, gpus, nodes, {"y", "told"}, {"y": [3, 64], "told": [2], "z": [3, 64]},
@@ -117,8 +120,8 @@ def test_what_follows_from_weights_alone_is_in_the_parts_that_read_it(tmp_path, 
 
 def test_random_numbers_are_drawn_once(tmp_path, gpus):
     """The numbers that both devices add are the same, so that the difference is 0."""
-    nodes = [helper.make_node("RandomNormalLike", ["w"], ["n"]), helper.make_node("Add", ["x", "n"], ["a"]), helper.make_node("Add", ["x", "n"], ["b"]),
-             helper.make_node("Sub", ["a", "b"], ["y"])]
+    nodes = [helper.make_node("RandomNormalLike", ["w"], ["n"]), helper.make_node("Add", ["x", "n"], ["a"]),
+             helper.make_node("Add", ["x", "n"], ["b"]), helper.make_node("Sub", ["a", "b"], ["y"])]
     split_and_run(tmp_path, gpus, nodes, {"b"}, {"y": [1, 3, 8, 8]}, [numpy_helper.from_array(np.zeros((8,), np.float32), "w")])
 
 

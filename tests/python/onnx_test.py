@@ -131,6 +131,18 @@ def test_runs_have_the_weights_of_the_file(element, tmp_path, monkeypatch):
     assert ops["w"]["param_bytes"] == held.nbytes and ops["w"]["outputs"][0]["shape"] == [1, 2000]
 
 
+def test_runs_know_which_weights_are_read(tmp_path):
+    """One is read in a body alone, and one nowhere, which ONNX Runtime drops."""
+    held = [onnx.numpy_helper.from_array(np.ones((64, 32), np.float32), name) for name in ("inside", "unread")]
+    body = helper.make_graph([helper.make_node("MatMul", ["x", "inside"], ["t"])], "body", [], [value("t", None)])
+    nodes = [helper.make_node("If", ["yes"], ["z"], then_branch=body, else_branch=body), helper.make_node("NonZero", ["z"], ["y"])]
+    path = saved(tmp_path, nodes, [value("x", [4, 64]), value("yes", [], TensorProto.BOOL)], [value("y", None, TensorProto.INT64)],
+                 constants=held)
+    with pytest.warns(UserWarning, match="the shape of 1 of the tensors comes from a run"):
+        ops = by_name(emplace.onnx.load(path))
+    assert ops["NonZero_1"]["outputs"][0]["shape"] == [2, 4 * 32]
+
+
 def test_shapes_that_nobody_reads_come_from_a_run(tmp_path):
     path = saved(tmp_path, [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("Neg", ["x"], ["y"])],
                  [value("x", [2, 3])], [value("y", [2, 3])])
