@@ -38,6 +38,38 @@ stop() {
   expect "the ledger of $2 balances" balanced "$2/ledger.json"
 }
 
+# All rewards are measured.
+run=$work/alone
+launch/cluster.sh configs/ptb_hardware.yaml --dir "$run" --actors 0 --hardware 1 "${small[@]}" --set training.iterations=3 \
+  --set training.episodes_per_update=2 >"$work/alone.log" 2>&1
+expect "a run without actors that simulate ends well" test $? -eq 0
+all_measured() {
+  python3 - "$run" <<'PY'
+import json, pathlib, sys
+run = pathlib.Path(sys.argv[1])
+summary, total = json.loads((run / "summary.json").read_text()), json.loads((run / "ledger.json").read_text())["total"]
+assert summary["updates"] == 3 and total["trained"] == 6 and summary["measured"] == total["measured"] >= 6, (summary, total)
+PY
+}
+expect "each of its episodes was measured" all_measured
+expect "the ledger says so" grep -q "^with measured rewards: " "$work/alone.log"
+
+# What no actor can measure. The launcher ends with exit code 2, and says why.
+fails_to_start() {  # fails_to_start NAME TEXT OPTIONS...
+  local name=$1 text=$2 code
+  shift 2
+  launch/cluster.sh configs/ptb_hardware.yaml --dir "$work/$name" --actors 0 --hardware 1 "${small[@]}" "$@" >"$work/$name.log" 2>&1
+  code=$?
+  expect "$name: exit code $code, expected 2" test "$code" -eq 2
+  expect "$name: the reason is said: $(tail -n 5 "$work/$name.log")" grep -qF -- "$text" "$work/$name.log"
+}
+fails_to_start no_lockstep "cluster.sh: training.sync is lockstep, expected async with --hardware" --set training.sync=lockstep
+expect "no_lockstep: nothing was started" test ! -e "$work/no_lockstep"
+sed 's/cpu:1/tpu:1/' configs/clusters/cpux2.yaml >"$work/tpu.yaml"
+fails_to_start no_device "cluster.sh: hardware-0 ended with exit code 2 and is not replaced: emplace-hardware: " --set "workload.devices=$work/tpu.yaml"
+expect "no_device: the run ends" grep -q "cluster.sh: no actor is left, so the run ends" "$work/no_device.log"
+EMPLACE_LOCK_FOLDER=$work/none fails_to_start no_lock "EMPLACE_LOCK_FOLDER is '$work/none', expected a folder"
+
 # One actor measures, one simulates. The first is killed, with what runs its steps; another takes its place.
 run=$work/mixed
 launch/cluster.sh configs/ptb_hardware.yaml --dir "$run" --actors 1 --hardware 1 "${small[@]}" >"$work/mixed.log" 2>&1 &
