@@ -230,9 +230,9 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
         rollouts->Advance(state, *sender, work);
       }
       control.Report({.session = joined->id,
-                     .produced = rollouts->produced(),
-                     .version = state.weights->version,
-                     .window_us = static_cast<uint64_t>(rewards.window_time().count())});
+                      .produced = rollouts->produced(),
+                      .version = state.weights->version,
+                      .window_us = static_cast<uint64_t>(rewards.window_time().count())});
     }
   } catch (const MeasurementCancelled&) {  // It is to end, as below.
   } catch (...) {
