@@ -11,7 +11,7 @@ start_learner() {
   set +m
 }
 
-is_learners_own() { grep -q "\"pid\":$learner," "$run_dir/learner.json"; }
+is_learners_own() { [[ $learner_file == *"\"pid\":$learner,"* ]]; }
 
 ask_learner() { kill -TERM "$learner" 2>/dev/null; }
 

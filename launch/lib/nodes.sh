@@ -47,7 +47,7 @@ start_child() {
 # A rank ends with the learner, and is not replaced: without it there is no learner.
 start_ranks() {
   local rank node=0 before=0 leader remote
-  leader=$(sed -nE 's/.*"ranks_address": *"([^"]+)".*/\1/p' "$run_dir/learner.json")
+  leader=$(sed -nE 's/.*"ranks_address": *"([^"]+)".*/\1/p' <<<"$learner_file")
   for (( rank = 1; rank < ranks; ++rank )); do
     while (( rank >= before + $(ranks_on "$node") )); do
       before=$((before + $(ranks_on "$node")))

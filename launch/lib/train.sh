@@ -2,11 +2,12 @@
 # A run from the learner's start to its end, wherever its processes are. The ways to run one (local.sh, and nodes.sh
 # for slurm.sh and hosts.sh) define
 #   start_learner      starts it in the background and sets `learner` to the process to wait for
-#   is_learners_own    whether learner.json, which another learner may have written, may be of the one that was started
+#   is_learners_own    whether learner_file, the text of learner.json, may be of the learner that was started: another one may have
+#                      written it
 #   ask_learner        asks it to end with a checkpoint
 #   start_children     starts what makes episodes for the learner at $address, under supervise.sh
 #   watch_ranks        looks after ranks of the learner that it has started, if any; rank_pid has their processes
-learner="" address="" interrupted_by=""
+learner="" learner_file="" address="" interrupted_by=""
 rank_pid=()
 
 stop_all() {
@@ -42,7 +43,8 @@ train() {
   local before  # Of an earlier learner, or of one that works there still. Each start of a learner has a session of its own.
   before=$(cat "$run_dir/learner.json" 2>/dev/null)
   start_learner
-  while [[ ! -s $run_dir/learner.json || $(cat "$run_dir/learner.json") == "$before" ]] || ! is_learners_own; do
+  # Read once: the earlier learner's file goes when the new one starts.
+  until learner_file=$(cat "$run_dir/learner.json" 2>/dev/null) && [[ -n $learner_file && $learner_file != "$before" ]] && is_learners_own; do
     if ! kill -0 "$learner" 2>/dev/null; then
       wait_for_learner
       if (( code != 0 )) && [[ -n $interrupted_by ]]; then echo "cluster.sh: stopped while the learner started" >&2; fi
@@ -50,7 +52,7 @@ train() {
     fi
     pause 0.05
   done
-  address=$(sed -nE 's/.*"address": *"([^"]+)".*/\1/p' "$run_dir/learner.json")
+  address=$(sed -nE 's/.*"address": *"([^"]+)".*/\1/p' <<<"$learner_file")
   start_children
   while kill -0 "$learner" 2>/dev/null; do  # Its end is the run's end.
     replace_dead
