@@ -18,6 +18,7 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import tempfile
 
 from lib.networks import ROOT, add_emplace, call
@@ -92,34 +93,31 @@ def times_on(graph_file, policies, samples):
 
 
 def times_by(arguments, planner, means, instances, samples=0):
-    """[instances, means]: times_on of the planner with each of these means."""
-    import numpy
+    """[instances][means]: times_on of the planner with each of these means."""
     with tempfile.TemporaryDirectory(prefix="emplace_complements_") as folder, concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         policies = [pathlib.Path(folder) / f"{index}.safetensors" for index in range(len(means))]
         for policy, mean in zip(policies, means, strict=True):
             planner.write(policy, mean)
-        return numpy.array(list(pool.map(functools.partial(times_on, policies=policies, samples=samples), instances)))
+        return list(pool.map(functools.partial(times_on, policies=policies, samples=samples), instances))
 
 
-def over(times, planner_times):
-    """ln(ratio) of times [instances, ...] to those of the planner [instances], clipped; 0 where neither fits."""
-    import numpy
-    with numpy.errstate(invalid="ignore"):  # Infinity less infinity.
-        return numpy.nan_to_num(numpy.clip((times.T - planner_times).T, -CLIP, CLIP), nan=0)
+def over(times, planner_time):
+    """ln(ratio) of times on an instance to that of the planner there, clipped; 0 where neither fits."""
+    return [0.0 if time == planner_time else max(-CLIP, min(CLIP, time - planner_time)) for time in times]
 
 
 def best_of(ratios):
-    """The geometric mean over instances of the best ratio. ratios [instances, passes]: logarithms."""
-    return math.exp(ratios.min(axis=1).mean())
+    """The geometric mean over instances of the best ratio. ratios: [instances][passes], logarithms."""
+    return math.exp(statistics.fmean(min(row) for row in ratios))
 
 
 def taken_one_by_one(ratios, count):
-    """Indices of the planner, which is candidate 0, and of so many candidates. ratios: [instances, candidates]"""
-    import numpy
+    """Indices of the planner, which is candidate 0, and of so many candidates. ratios: [instances][candidates]"""
     taken = [0]
+    best = [row[0] for row in ratios]
     for _ in range(count):
-        with_each = numpy.minimum(ratios, ratios[:, taken].min(axis=1, keepdims=True))
-        taken.append(int(with_each.mean(axis=0).argmin()))
+        taken.append(min(range(len(ratios[0])), key=lambda one: math.fsum(map(min, best, (row[one] for row in ratios)))))
+        best = [min(so_far, row[taken[-1]]) for so_far, row in zip(best, ratios, strict=True)]
     return taken
 
 
@@ -131,24 +129,24 @@ def find(arguments, planner, folder):
     around = [generator.choice(SHRINK) * planner.mean for _ in range(arguments.candidates)]
     means = [planner.mean, *(planner.drawn(generator, center) for center in around)]
     times = times_by(arguments, planner, means, instances)
-    ratios = over(times, times[:, 0])
+    ratios = [over(row, row[0]) for row in times]
     taken = taken_one_by_one(ratios, arguments.count)
-    print(f"the best of {len(taken)} passes comes to {best_of(ratios[:, taken]):.4f} of the planner's on {len(instances)} training instances",
+    print(f"the best of {len(taken)} passes comes to {best_of([[row[one] for one in taken] for row in ratios]):.4f} of the planner's on {len(instances)} training instances",
           flush=True)
     return [means[one] for one in taken[1:]]
 
 
 def judge(arguments, planner, complements, folder):
     """Prints what growing numbers of passes come to on validation instances."""
-    import numpy
     instances = generate(arguments, "validation", arguments.validation, folder)
     times = times_by(arguments, planner, [planner.mean, *complements], instances)
     print(f"best of so many passes over one pass of the planner, on {len(instances)} validation instances:")
     passes = 2
     while passes <= len(complements) + 1:
         draws = times_by(arguments, planner, [planner.mean], instances, samples=passes - 1)
-        print(f"{passes:3} {best_of(over(times[:, :passes], times[:, 0])):.4f} with complements, "
-              f"{best_of(over(numpy.minimum(draws, times[:, :1]), times[:, 0])):.4f} with draws", flush=True)
+        by_complements = [over(row[:passes], row[0]) for row in times]
+        by_draws = [over([row[0], drawn], row[0]) for row, [drawn] in zip(times, draws, strict=True)]
+        print(f"{passes:3} {best_of(by_complements):.4f} with complements, {best_of(by_draws):.4f} with draws", flush=True)
         passes *= 2
 
 
