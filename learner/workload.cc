@@ -34,7 +34,7 @@ class WorkloadBuilder {
       AddInstances(InstancePart::kValidation, config_.evolution.validation_instances, workload_.validation);
       AddInstances(InstancePart::kTest, config_.evolution.test_instances, workload_.test);
     } else if (config_.workload.family.empty()) {
-      for (const std::string& path : config_.workload.train_graphs) AddForTraining(LoadGraph(path), path);
+      for (const std::string& path : config_.workload.train_graphs) AddForTraining(Load(path), path);
       AddFiles(config_.workload.validation_graphs, workload_.validation);
       AddFiles(config_.workload.test_graphs, workload_.test);
     } else {
@@ -48,8 +48,7 @@ class WorkloadBuilder {
   }
 
  private:
-  void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) {
-    hashes_ += ContentHash(GraphToJson(graph));
+  void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
     tasks.push_back(WithPlace(StrCat(source, " on ", config_.workload.devices), [&] {
       CheckKinds(graph, workload_.cluster);
       const auto max_groups = static_cast<int32_t>(config_.grouping.max_groups);
@@ -68,8 +67,14 @@ class WorkloadBuilder {
     workload_.train_graphs.push_back(std::move(graph));
   }
 
+  OpGraph Load(const std::string& path) {
+    OpGraph graph = LoadGraph(path);
+    hashes_ += ContentHash(GraphToJson(graph));
+    return graph;
+  }
+
   void AddFiles(const std::vector<std::string>& paths, std::vector<PlacementTask>& tasks) {
-    for (const std::string& path : paths) Add(LoadGraph(path), path, tasks);
+    for (const std::string& path : paths) Add(Load(path), path, tasks);
   }
 
   void ChooseWithoutValidation() {
@@ -105,7 +110,9 @@ class WorkloadBuilder {
     fs::create_directories(graphs_folder_);
     for (const std::vector<OpGraph>* const graphs : {&family.graphs, &family.validation}) {
       for (const OpGraph& graph : *graphs) {
-        WriteFileAtomically(graphs_folder_ / (graph.name() + ".graph.json"), GraphToJson(graph));
+        const std::string json = GraphToJson(graph);
+        WriteFileAtomically(graphs_folder_ / (graph.name() + ".graph.json"), json);
+        hashes_ += ContentHash(json);
       }
     }
     WriteFileAtomically(graphs_folder_ / "split.json", SplitToJson(options, family));

@@ -48,8 +48,7 @@ FieldTable<HardwareConfig> HardwareFields() {
       .Range(0.1, 3600)
       .Help(
           "Seconds that a measured step may take, the first one with making its placement ready; a placement with a "
-          "longer "
-          "one counts as one that hangs.");
+          "longer one counts as one that hangs.");
   t.Field("penalty", &C::penalty)
       .Range(1, 1000)
       .Help(

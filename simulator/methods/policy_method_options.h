@@ -16,8 +16,7 @@ struct PolicyMethodOptions {
         .Range(0, 1e6)
         .Help(
             "Number of further placements to try beside the greedy one, of which the best is kept: sampled episodes, "
-            "or "
-            "passes of a planner with its complements and then with samples of its parameters");
+            "or passes of a planner with its complements and then with samples of its parameters");
     return table;
   }
 };

@@ -131,8 +131,8 @@ def find(arguments, planner, folder):
     times = times_by(arguments, planner, means, instances)
     ratios = [over(row, row[0]) for row in times]
     taken = taken_one_by_one(ratios, arguments.count)
-    print(f"the best of {len(taken)} passes comes to {best_of([[row[one] for one in taken] for row in ratios]):.4f} of the planner's on {len(instances)} training instances",
-          flush=True)
+    together = best_of([[row[one] for one in taken] for row in ratios])
+    print(f"the best of {len(taken)} passes comes to {together:.4f} of the planner's on {len(instances)} training instances", flush=True)
     return [means[one] for one in taken[1:]]
 
 
