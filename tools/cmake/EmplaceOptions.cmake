@@ -42,6 +42,10 @@ if(NOT EMPLACE_SANITIZER)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fno-semantic-interposition>)
 endif()
 
+# A failed check names its file from the project's root on, wherever that lies: builds in two folders are equal then, and
+# ccache takes one for the other.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+
 # Debian's linker takes several times as long.
 find_program(EMPLACE_MOLD mold)
 if(EMPLACE_MOLD)
