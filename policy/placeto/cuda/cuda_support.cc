@@ -10,26 +10,16 @@ void Check(cudaError_t result, const char* what) {
   throw RunFailed(StrCat("GPU: ", what, ": ", cudaGetErrorString(result)));
 }
 
-DeviceMemory::DeviceMemory(size_t bytes) {
-  void* data = nullptr;
-  Check(cudaMalloc(&data, bytes), "cannot allocate device memory");
-  data_ = static_cast<std::byte*>(data);
-}
-DeviceMemory::~DeviceMemory() { cudaFree(data_); }
-DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  return *this;
+DeviceMemory AllocateDevice(size_t bytes) {
+  void* memory = nullptr;
+  Check(cudaMalloc(&memory, bytes), "cannot allocate device memory");
+  return DeviceMemory(static_cast<std::byte*>(memory));
 }
 
-PinnedMemory::PinnedMemory(size_t bytes) {
-  void* data = nullptr;
-  Check(cudaMallocHost(&data, bytes), "cannot allocate pinned memory");
-  data_ = static_cast<std::byte*>(data);
-}
-PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  return *this;
+PinnedMemory AllocatePinned(size_t bytes) {
+  void* memory = nullptr;
+  Check(cudaMallocHost(&memory, bytes), "cannot allocate pinned memory");
+  return PinnedMemory(static_cast<std::byte*>(memory));
 }
 
 Stream::Stream() { Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream"); }

@@ -4,42 +4,26 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <utility>
+#include <memory>
 
 namespace emplace::gpu {
 
 // Throws RunFailed "what: CUDA's explanation" unless `result` is cudaSuccess.
 void Check(cudaError_t result, const char* what);
 
-// Memory of the current device. Move assignment frees the old memory.
-class DeviceMemory {
- public:
-  DeviceMemory() = default;
-  explicit DeviceMemory(size_t bytes);
-  ~DeviceMemory();
-  DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
-
-  std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
+// Memory of the current device.
+struct FreeDevice {
+  void operator()(std::byte* memory) const { cudaFree(memory); }
 };
+using DeviceMemory = std::unique_ptr<std::byte[], FreeDevice>;
+DeviceMemory AllocateDevice(size_t bytes);
 
 // Host memory for asynchronous copies to and from the device.
-class PinnedMemory {
- public:
-  PinnedMemory() = default;
-  explicit PinnedMemory(size_t bytes);
-  ~PinnedMemory();
-  PinnedMemory(PinnedMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
-
-  std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
+struct FreePinned {
+  void operator()(std::byte* memory) const { cudaFreeHost(memory); }
 };
+using PinnedMemory = std::unique_ptr<std::byte[], FreePinned>;
+PinnedMemory AllocatePinned(size_t bytes);
 
 class Stream {
  public:

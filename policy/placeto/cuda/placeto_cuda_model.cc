@@ -18,10 +18,10 @@ class DeviceFloats {
  public:
   float* AtLeast(size_t count) {
     if (count > count_) {
-      memory_ = gpu::DeviceMemory(count * sizeof(float));
+      memory_ = gpu::AllocateDevice(count * sizeof(float));
       count_ = count;
     }
-    return reinterpret_cast<float*>(memory_.data());
+    return reinterpret_cast<float*>(memory_.get());
   }
   float* From(std::span<const float> host) {
     float* const device = AtLeast(host.size());
@@ -29,7 +29,7 @@ class DeviceFloats {
     return device;
   }
   void To(std::span<float> host) const {
-    gpu::Check(cudaMemcpy(host.data(), memory_.data(), host.size_bytes(), cudaMemcpyDeviceToHost),
+    gpu::Check(cudaMemcpy(host.data(), memory_.get(), host.size_bytes(), cudaMemcpyDeviceToHost),
                "cannot copy from the device");
   }
 

@@ -46,13 +46,13 @@ struct UpdateCuda::Impl {
        int64_t shared_limit)
       : device(shape, graphs, shared_limit),
         parameters(static_cast<size_t>(device.plan().parameters)),
-        optimizer_memory(OptimizerBytes(parameters)),
-        device_output(OutputBytes(parameters)),
-        host_output(OutputBytes(parameters)) {
+        optimizer_memory(AllocateDevice(OptimizerBytes(parameters))),
+        device_output(AllocateDevice(OutputBytes(parameters))),
+        host_output(AllocatePinned(OutputBytes(parameters))) {
     EMPLACE_CHECK(values.size() == parameters);
-    Carver carver(optimizer_memory.data());
+    Carver carver(optimizer_memory.get());
     optimizer = CarveOptimizer(parameters, carver);
-    Check(cudaMemset(optimizer_memory.data(), 0, OptimizerBytes(parameters)), "cannot clear the optimizer");
+    Check(cudaMemset(optimizer_memory.get(), 0, OptimizerBytes(parameters)), "cannot clear the optimizer");
     ToDevice(optimizer.values, values.data());
   }
   ~Impl() { cudaDeviceSynchronize(); }
@@ -98,18 +98,18 @@ UpdateReport UpdateCuda::Update(std::span<const EpisodeSource> episodes, std::sp
   EMPLACE_CHECK(values.size() == impl.parameters);
   impl.MakeRoom(episodes, states);
   if (impl.recording.empty()) {
-    const Output output = OutputAt(impl.parameters, impl.device_output.data());
+    const Output output = OutputAt(impl.parameters, impl.device_output.get());
     impl.recording.Capture(impl.stream, [&] {
       UpdateOnStream(impl.stream.get(), impl.device.problem(), impl.optimizer, output.report, output.values);
     });
   }
   impl.device.CopyBatch(episodes, states, scalars, impl.stream.get());
   impl.recording.Replay(impl.stream);
-  Check(cudaMemcpyAsync(impl.host_output.data(), impl.device_output.data(), OutputBytes(impl.parameters),
+  Check(cudaMemcpyAsync(impl.host_output.get(), impl.device_output.get(), OutputBytes(impl.parameters),
                         cudaMemcpyDeviceToHost, impl.stream.get()),
         "cannot copy the weights");
   impl.stream.Synchronize();
-  const Output output = OutputAt(impl.parameters, impl.host_output.data());
+  const Output output = OutputAt(impl.parameters, impl.host_output.get());
   std::copy_n(output.values, values.size(), values.begin());
   return *output.report;
 }
@@ -120,7 +120,7 @@ std::vector<KernelTime> UpdateCuda::TimeKernels(std::span<const EpisodeSource> e
   impl.MakeRoom(episodes, states);
   impl.device.CopyBatch(episodes, states, scalars, impl.stream.get());
   const Problem& problem = impl.device.problem();
-  const Output output = OutputAt(impl.parameters, impl.device_output.data());
+  const Output output = OutputAt(impl.parameters, impl.device_output.get());
   const std::vector<double> us = TimeUpdate(impl.stream, problem, impl.optimizer, output.report, output.values);
   const std::vector<KernelWork> work =
       UpdateWork(problem, LoadOf(impl.device.graphs(), episodes, states, problem.sizes.small_nodes));

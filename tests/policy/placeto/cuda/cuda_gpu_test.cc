@@ -28,15 +28,15 @@ class PlacetoCudaGpu : public testing::Test {
 // Floats on the device.
 class DeviceFloats {
  public:
-  explicit DeviceFloats(size_t count) : count_(count), memory_(count * sizeof(float)) {}
+  explicit DeviceFloats(size_t count) : count_(count), memory_(gpu::AllocateDevice(count * sizeof(float))) {}
   explicit DeviceFloats(const std::vector<float>& values) : DeviceFloats(values.size()) {
-    gpu::Check(cudaMemcpy(memory_.data(), values.data(), count_ * sizeof(float), cudaMemcpyHostToDevice), "copy");
+    gpu::Check(cudaMemcpy(memory_.get(), values.data(), count_ * sizeof(float), cudaMemcpyHostToDevice), "copy");
     gpu::Check(cudaDeviceSynchronize(), "copy");
   }
-  float* data() const { return reinterpret_cast<float*>(memory_.data()); }
+  float* data() const { return reinterpret_cast<float*>(memory_.get()); }
   std::vector<float> Read() const {
     std::vector<float> values(count_);
-    gpu::Check(cudaMemcpy(values.data(), memory_.data(), count_ * sizeof(float), cudaMemcpyDeviceToHost), "copy");
+    gpu::Check(cudaMemcpy(values.data(), memory_.get(), count_ * sizeof(float), cudaMemcpyDeviceToHost), "copy");
     return values;
   }
 
