@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "policy/hierarchical/hierarchical_kind.h"
-#include "policy/torch/layers.h"
+#include "policy/torch/parameters.h"
 
 namespace emplace {
 namespace {

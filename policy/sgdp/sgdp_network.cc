@@ -8,7 +8,7 @@
 
 #include "common/strings.h"
 #include "policy/sgdp/sgdp_kind.h"
-#include "policy/torch/layers.h"
+#include "policy/torch/parameters.h"
 
 namespace emplace {
 namespace {

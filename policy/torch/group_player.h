@@ -41,6 +41,7 @@ class GroupPlayer : public Player {
   const PolicyShape& shape() const override { return shape_; }
 
   void SetWeights(const PolicyWeights& weights) override {
+    EMPLACE_CHECK(weights.shape == shape_);
     parameters_.Set(weights.values, /*with_gradient=*/false);
     ++weights_;
   }

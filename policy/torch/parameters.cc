@@ -1,6 +1,7 @@
 #include "policy/torch/parameters.h"
 
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/torch.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -65,6 +66,10 @@ void TorchParameters::AddGradient(const std::vector<torch::Tensor>& outputs,
   const float* const values = all.data_ptr<float>();
   EMPLACE_CHECK(all.numel() == std::ssize(flat));
   for (size_t i = 0; i < flat.size(); ++i) flat[i] += values[i];
+}
+
+torch::Tensor Linear(const TorchParameters& parameters, const std::string& name, const torch::Tensor& x) {
+  return torch::linear(x, parameters[name + ".weight"], parameters[name + ".bias"]);
 }
 
 }  // namespace emplace

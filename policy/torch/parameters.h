@@ -38,4 +38,8 @@ class TorchParameters {
   std::map<std::string, size_t> index_;  // Name -> index into tensors_.
 };
 
+// A fully connected layer, of the parameters name + ".weight" [out, in] and name + ".bias" [out]: [..., in] ->
+// [..., out].
+torch::Tensor Linear(const TorchParameters& parameters, const std::string& name, const torch::Tensor& x);
+
 }  // namespace emplace

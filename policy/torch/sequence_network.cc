@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "policy/torch/layers.h"
+#include "policy/torch/parameters.h"
 
 namespace emplace {
 namespace {
