@@ -1,8 +1,7 @@
 #include "policy/placeto/placeto_kind.h"
 
-#include <cmath>
-
 #include "policy/fields_kind.h"
+#include "policy/initial_values.h"
 #include "policy/placeto/placeto_model.h"
 #include "policy/placeto/placeto_onnx.h"
 #include "policy/placeto/placeto_player.h"
@@ -38,9 +37,8 @@ FieldTable<PlacetoKeys> PlacetoTable() {
       .Size({.if_absent = 0})
       .Help(
           "Whether a feature of a group is when it starts in the simulated run of the placement that the policy sees, "
-          "as "
-          "a share of the makespan. Each state is then simulated once more, by the learner too, and only the CPU can "
-          "train.");
+          "as a share of the makespan. Each state is then simulated once more, by the learner too, and only the CPU "
+          "can train.");
   AddOutputScale(t);
   return t;
 }
@@ -97,15 +95,8 @@ PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
 PolicyWeights InitialPlaceto(const PlacetoShape& shape, Rng rng, double output_scale) {
   PolicyWeights weights;
   weights.shape = shape;
-  const std::vector<LayerSpec> layers = PlacetoLayers(shape);
-  for (const LayerSpec& layer : layers) {
-    const double limit = std::sqrt(6.0 / (layer.in + layer.out));  // Glorot and Bengio 2010, equation 16.
-    for (int64_t i = 0; i < int64_t{layer.in} * layer.out; ++i) {
-      weights.values.push_back(static_cast<float>(rng.Uniform(-limit, limit)));
-    }
-    weights.values.insert(weights.values.end(), static_cast<size_t>(layer.out), 0.0F);
-  }
-  const LayerSpec& last = layers.back();
+  weights.values = GlorotValues(PlacetoKind().Parameters(weights.shape), /*output_scale=*/1.0, rng);
+  const LayerSpec last = PlacetoLayers(shape).back();
   const auto tail = static_cast<std::ptrdiff_t>((int64_t{last.in} + 1) * last.out);
   for (auto value = weights.values.end() - tail; value != weights.values.end(); ++value) {
     *value = static_cast<float>(static_cast<double>(*value) * output_scale);
