@@ -21,9 +21,17 @@ constexpr std::chrono::milliseconds kPoll(20);
 constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait for room.
 // After the last goodbye or episode, what was sent before may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
-constexpr std::chrono::milliseconds kQuietWhileOwed(
-    3000);  // The same while some of what actors say they sent is not here.
+// The same while some of what actors say they sent is not here.
+constexpr std::chrono::milliseconds kQuietWhileOwed(3000);
 constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
+
+// A visitor of a variant: of these functions it calls the one that takes what the variant holds.
+template <typename... Functions>
+struct EitherOf : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+EitherOf(Functions...) -> EitherOf<Functions...>;
 
 NetworkOptions ToOptions(const NetworkConfig& config) {
   NetworkOptions options;
@@ -130,8 +138,7 @@ void FrontEnd::ReceiveOne(LearnerEndpoint& endpoint) {
     intake_.Receive(endpoint, std::move(*trajectory), weights_.announced());
     if (sessions_.MovesLimit(sequence)) weights_.SendNotice(endpoint, actor);
   } else {
-    const FromActor& from = std::get<FromActor>(*received);
-    std::visit([&](const auto& message) { Handle(endpoint, from, message); }, from.message);
+    Handle(endpoint, std::get<FromActor>(*received));
   }
 }
 
@@ -152,30 +159,22 @@ void FrontEnd::WaitForMessage(LearnerEndpoint& endpoint) {
   clock_.Busy();
 }
 
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Hello& hello) {
-  sessions_.Handle(endpoint, from, hello);
-}
-
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat) {
-  // An actor of an earlier session learns from the notice that it has to say Hello again.
-  weights_.SendNotice(endpoint, from.peer, heartbeat.actor);
-  sessions_.Handle(endpoint, from, heartbeat);
-}
-
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const WeightsRequest& /*request*/) {
-  weights_.SendWeights(endpoint, from.peer);
-}
-
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const WorkRequest& request) {
-  sessions_.Handle(endpoint, from, request);
-}
-
-void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const FromActor& from, const Goodbye& goodbye) {
-  sessions_.Handle(from, goodbye);
-}
-
-void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const FromActor& from, const MeasureReply& reply) {
-  if (sessions_.MaySpeakFor(reply.actor, from.key)) intake_.Answer(reply);
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
+  const EitherOf handle{
+      [&](const Hello& hello) { sessions_.Handle(endpoint, from, hello); },
+      [&](const Heartbeat& heartbeat) {
+        // An actor of an earlier session learns from the notice that it has to say Hello again.
+        weights_.SendNotice(endpoint, from.peer, heartbeat.actor);
+        sessions_.Handle(endpoint, from, heartbeat);
+      },
+      [&](const WeightsRequest& /*request*/) { weights_.SendWeights(endpoint, from.peer); },
+      [&](const WorkRequest& request) { sessions_.Handle(endpoint, from, request); },
+      [&](const Goodbye& goodbye) { sessions_.Handle(from, goodbye); },
+      [&](const MeasureReply& reply) {
+        if (sessions_.MaySpeakFor(reply.actor, from.key)) intake_.Answer(reply);
+      },
+  };
+  std::visit(handle, from.message);
 }
 
 void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {

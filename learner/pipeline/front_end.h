@@ -62,13 +62,8 @@ class FrontEnd {
   void ReceiveOne(LearnerEndpoint& endpoint);
   bool WaitForRoom();  // Returns whether the intake has room; waits only for a moment.
   void WaitForMessage(LearnerEndpoint& endpoint);
-  // One for each message of an actor: hands it to the part that it is for.
-  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Hello& hello);
-  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat);
-  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WeightsRequest& request);
-  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WorkRequest& request);
-  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Goodbye& goodbye);
-  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const MeasureReply& reply);
+  // Hands a message of an actor to the part that it is for.
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from);
   void CheckActors(LearnerEndpoint& endpoint);
   void TakeStats(const LearnerEndpoint::Counts& counts);
   bool DiscardOne(std::chrono::milliseconds timeout);
