@@ -25,13 +25,7 @@ std::string HoursMinutesSeconds(double seconds) {
 }  // namespace
 
 Progress::Progress(const RunConfig& config, int64_t updates_before, double seconds_before)
-    : max_updates_(config.training.iterations),
-      max_seconds_(60 * config.training.max_minutes),
-      send_queue_(config.actor.send_queue),
-      config_(config),
-      updates_before_(updates_before),
-      seconds_before_(seconds_before),
-      best_ratio_(std::nan("")) {
+    : config_(config), updates_before_(updates_before), seconds_before_(seconds_before), best_ratio_(std::nan("")) {
   last_.seconds = seconds_before;
 }
 
@@ -60,7 +54,7 @@ std::string Progress::Limit(const Totals& totals) const {
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
   const ActorSessions::Counts& actors = totals.front_end.actors;
   const auto most = static_cast<int64_t>(RunAheadOfEach(config_, actors.alive).most);
-  const int64_t most_of_each = most > 0 ? std::min(most, send_queue_) : send_queue_;
+  const int64_t most_of_each = most > 0 ? std::min(most, config_.actor.send_queue) : config_.actor.send_queue;
   const bool held_up = 2 * actors.under_way > actors.alive * most_of_each;
   const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)
                             : held_up                                     ? "network"
@@ -69,11 +63,12 @@ std::string Progress::Limit(const Totals& totals) const {
 }
 
 std::string Progress::TimeLeft(const Totals& totals) const {
-  double left_s = max_seconds_ > 0 ? max_seconds_ - totals.seconds : HUGE_VAL;
+  const double max_minutes = config_.training.max_minutes;  // 0: no limit.
+  double left_s = max_minutes > 0 ? 60 * max_minutes - totals.seconds : HUGE_VAL;
   if (totals.updates > updates_before_) {
     const double seconds_each =
         (totals.seconds - seconds_before_) / static_cast<double>(totals.updates - updates_before_);
-    left_s = std::min(left_s, seconds_each * static_cast<double>(max_updates_ - totals.updates));
+    left_s = std::min(left_s, seconds_each * static_cast<double>(config_.training.iterations - totals.updates));
   }
   return std::isfinite(left_s) ? HoursMinutesSeconds(left_s) : "?";
 }
@@ -82,7 +77,7 @@ std::string Progress::Line(const Totals& totals) {
   const MutexLock lock(mu_);
   const double interval_s = std::max(1e-9, totals.seconds - last_.seconds);
   std::string line = Format("update %lld/%lld | %.1f episodes/s %.0f steps/s | ",
-                            static_cast<long long>(totals.updates), static_cast<long long>(max_updates_),
+                            static_cast<long long>(totals.updates), static_cast<long long>(config_.training.iterations),
                             static_cast<double>(totals.front_end.episodes - last_.front_end.episodes) / interval_s,
                             static_cast<double>(totals.front_end.steps - last_.front_end.steps) / interval_s);
   if (batches_ > 0) {

@@ -37,9 +37,6 @@ class Progress {
   std::string Limit(const Totals& totals) const EMPLACE_REQUIRES(mu_);
   std::string TimeLeft(const Totals& totals) const;
 
-  const int64_t max_updates_;
-  const double max_seconds_;  // 0: no limit.
-  const int64_t send_queue_;  // Trajectories that each actor's queue can hold.
   const RunConfig config_;
   const int64_t updates_before_;
   const double seconds_before_;
