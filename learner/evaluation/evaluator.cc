@@ -6,8 +6,8 @@
 #include "policy/placer/planner_method.h"
 #include "policy/players.h"
 #include "policy/policy_kinds.h"
-#include "simulator/engine/simulator.h"
 #include "simulator/environment/start_placement.h"
+#include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
 namespace {
@@ -64,10 +64,8 @@ EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const Pl
     StartPlacement(task, options.start, rng, groups);
     std::vector<DeviceIndex> placement(static_cast<size_t>(task.sim.num_ops));
     task.Expand(groups, placement);
-    Simulator simulator(task.sim);
-    std::vector<int64_t> peak_bytes(static_cast<size_t>(task.sim.num_devices));
-    const double makespan_us = simulator.MakespanAndPeak(placement, peak_bytes);
-    AddGraph(task, makespan_us, task.sim.Fits(peak_bytes), result);
+    const SearchScore score = PlacementScorer(task).Score(placement);
+    AddGraph(task, score.makespan_us, /*feasible=*/score.bytes_over == 0, result);
   }
   result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
   return result;

@@ -14,7 +14,7 @@
 #include "common/files/json_text.h"
 #include "common/log.h"
 #include "common/strings.h"
-#include "simulator/engine/simulator.h"
+#include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
 namespace {
@@ -118,10 +118,10 @@ std::optional<FoundPlacement> PlacementFiles::ReadBack(GraphId graph) {
   }
   const PlacementTask& task = workload_.train[graph];
   const double makespan_before_us = found.makespan_us;
-  std::vector<int64_t> peak_bytes(task.sim.memory_bytes.size());
-  found.makespan_us = Simulator(task.sim).MakespanAndPeak(placement, peak_bytes);
+  const SearchScore score = PlacementScorer(task).Score(placement);
+  found.makespan_us = score.makespan_us;
   found.ratio = task.RatioToSingleDevice(found.makespan_us);
-  if (!task.sim.Fits(peak_bytes)) {
+  if (score.bytes_over > 0) {
     Forget(graph, "it does not fit in memory");
     return std::nullopt;
   }

@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "learner/claims.h"
-#include "simulator/engine/simulator.h"
+#include "simulator/methods/placement_scorer.h"
 #include "simulator/task/equal_devices.h"
 
 namespace emplace {
@@ -39,10 +39,8 @@ void BestEpisodes::ConsiderOne(const Trajectory& episode) {
 
 bool BestEpisodes::Fits(const PlacementTask& task, const std::vector<uint8_t>& groups) {
   std::vector<DeviceIndex> placement(static_cast<size_t>(task.sim.num_ops));
-  std::vector<int64_t> peak_bytes(static_cast<size_t>(task.sim.num_devices));
   task.Expand(groups, placement);
-  Simulator(task.sim).MakespanAndPeak(placement, peak_bytes);
-  return task.sim.Fits(peak_bytes);
+  return PlacementScorer(task).Score(placement).bytes_over == 0;
 }
 
 std::vector<Trajectory> BestEpisodes::Draw(int64_t count, Rng& rng) const {
