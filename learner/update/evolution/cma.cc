@@ -188,11 +188,9 @@ void Cma::Load(CmaState state) {
   const bool fits = state.mean.size() == n && state.covariance.size() == n * n && state.step_path.size() == n &&
                     state.covariance_path.size() == n;
   if (!fits) throw BadInput(StrCat("state of CMA-ES of ", state.mean.size(), " parameters, expected ", n));
-  const auto finite = [](const std::vector<double>& values) {
-    return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
-  };
-  if (!finite(state.mean) || !finite(state.covariance) || !finite(state.step_path) || !finite(state.covariance_path) ||
-      !std::isfinite(state.step_size) || state.step_size <= 0 || state.generations < 0) {
+  if (!AllFinite(state.mean) || !AllFinite(state.covariance) || !AllFinite(state.step_path) ||
+      !AllFinite(state.covariance_path) || !std::isfinite(state.step_size) || state.step_size <= 0 ||
+      state.generations < 0) {
     throw BadInput("state of CMA-ES: a number is not finite, or the step size is not above 0");
   }
   state_ = std::move(state);

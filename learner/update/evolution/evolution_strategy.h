@@ -2,6 +2,8 @@
 // least.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -29,5 +31,11 @@ class EvolutionStrategy {
   // changed then.
   virtual void LoadState(const UpdaterState& state) = 0;
 };
+
+// Whether each number of a restored state is finite.
+template <typename Numbers>
+bool AllFinite(const Numbers& numbers) {
+  return std::ranges::all_of(numbers, [](auto number) { return std::isfinite(number); });
+}
 
 }  // namespace emplace

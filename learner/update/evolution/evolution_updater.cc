@@ -150,8 +150,7 @@ void EvolutionUpdater::LoadState(const UpdaterState& state) {
   if (state.objective.Find(kAverage) != nullptr) {
     average = state.objective.Get(kAverage, source).Values<double>(source);
     const std::vector<int64_t> counts = state.objective.Get(kAverageCount, source).Values<int64_t>(source);
-    const bool finite = std::ranges::all_of(average, [](double value) { return std::isfinite(value); });
-    if (average.size() != strategy_->mean().size() || counts.size() != 1 || counts.front() < 0 || !finite) {
+    if (average.size() != strategy_->mean().size() || counts.size() != 1 || counts.front() < 0 || !AllFinite(average)) {
       throw BadInput(StrCat(source, ": the average has ", average.size(), " numbers, expected ",
                             strategy_->mean().size(), " finite ones, and how many generations it is over"));
     }

@@ -95,11 +95,8 @@ void OpenAiEs::LoadState(const UpdaterState& state) {
   if (mean.size() != n || spread.size() != n * n || adam.mean.size() != n || adam.variance.size() != n) {
     throw BadInput(StrCat(source, " of ", mean.size(), " parameters, expected ", n));
   }
-  const auto finite = [](const auto& values) {
-    return std::ranges::all_of(values, [](auto value) { return std::isfinite(value); });
-  };
   const bool has_roots = std::ranges::all_of(adam.variance, [](float value) { return value >= 0; });
-  if (!finite(mean) || !finite(spread) || !finite(adam.mean) || !finite(adam.variance) || !has_roots ||
+  if (!AllFinite(mean) || !AllFinite(spread) || !AllFinite(adam.mean) || !AllFinite(adam.variance) || !has_roots ||
       adam.steps < 0) {
     throw BadInput(source + ": a number is not finite, or a variance is below 0");
   }
