@@ -29,9 +29,8 @@ FieldTable<TrainingConfig> TrainingFields() {
       .Help(
           "Loss that an update minimizes: reinforce, with importance weights up to importance_clip, or ppo, which "
           "leaves out what has moved further than proximal_clip already and so allows several epochs. evolution: no "
-          "loss; "
-          "the policy, of a kind that plans, moves to where candidates drawn from it place better than others (section "
-          "evolution).");
+          "loss; the policy, of a kind that plans, moves to where candidates drawn from it place better than others "
+          "(section evolution).");
   t.Field("episodes_per_update", &C::episodes_per_update)
       .Range(1, kMaxWork)
       .Help("Number of episodes in the batch of one update (B).");
@@ -42,13 +41,11 @@ FieldTable<TrainingConfig> TrainingFields() {
       .Range(0.01, 1.0)
       .Help(
           "Factor that multiplies a reward once for each step between an action and that reward. Below 1, an action "
-          "answers for the "
-          "next steps only, with less noise.");
+          "answers for the next steps only, with less noise.");
   t.Field("baseline", &C::baseline, {{BaselineKind::kGraph, "graph"}, {BaselineKind::kBatch, "batch"}})
       .Help(
           "Episodes whose mean return is the baseline of an episode: graph, the recent ones on its graph, or batch, "
-          "the "
-          "other ones of its batch that have its graph and its start (environment.episodes_per_start).");
+          "the other ones of its batch that have its graph and its start (environment.episodes_per_start).");
   t.Field("baseline_window", &C::baseline_window)
       .Range(1, 10000)
       .Help(
@@ -116,8 +113,7 @@ FieldTable<TrainingConfig> TrainingFields() {
       .Range(0.001, 0.999)
       .Help(
           "With objective ppo: how far an action's probability, over that of the behaviour policy, may be from 1 "
-          "before "
-          "the action is left out.");
+          "before the action is left out.");
   t.Field("ranks", &C::ranks)
       .Range(1, 256)
       .Help(

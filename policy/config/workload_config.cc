@@ -30,16 +30,14 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("calls", &C::calls)
       .Help(
           "Whether the ops of the generated graphs say which operators of PyTorch they are, so that hardware actors "
-          "can "
-          "run them. Not all families have this.");
+          "can run them. Not all families have this.");
   t.Field("ranges", &C::ranges).Help("Ranges that replace the family's own, such as 'steps=10..20'.");
   t.Field("train_graphs", &C::train_graphs)
       .Help("Graph files to train on, in place of a family. Relative paths start at the configuration's folder.");
   t.Field("validation_graphs", &C::validation_graphs)
       .Help(
           "Graph files on which the best policy is chosen. Empty: of ten training graphs or more every fifth is held "
-          "out for "
-          "it; of fewer none is, and the last policy is taken; with one training graph the best policy on it.");
+          "out for it; of fewer none is, and the last policy is taken; with one training graph the best policy on it.");
   t.Field("test_graphs", &C::test_graphs)
       .Help("Graph files on which the policy is judged and which training does not use.");
   t.Field("devices", &C::devices)

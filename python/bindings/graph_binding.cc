@@ -160,8 +160,7 @@ void BindGraph(nb::module_& module) {
           nb::rv_policy::move, "int64 [n] bytes that each op occupies for the whole step.")
       .def_prop_ro("parameter_bytes", &OpGraph::ParameterBytes,
                    "Bytes of all parameters and buffers, and of what the optimizer keeps of them: the sum of "
-                   "param_bytes but of inputs "
-                   "and constants.")
+                   "param_bytes but of inputs and constants.")
       .def_prop_ro(
           "output_bytes",
           [](const OpGraph& graph) { return ForEachOp<int64_t>(graph, [](const Op& op) { return op.OutputBytes(); }); },

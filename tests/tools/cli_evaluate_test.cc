@@ -17,8 +17,7 @@ using EvaluateCommand = TinyGraphFolder;
 TEST_F(EvaluateCommand, EvaluatePrintsTheDocumentedJson) {
   const Outcome outcome = Emplace(
       "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget "
-      "50 "
-      "--json");
+      "50 --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json printed = Json::parse(outcome.out);
   ASSERT_EQ(printed["results"].size(), 3u);

@@ -19,8 +19,7 @@ using CliPlaceTest = TinyGraphFolder;
 TEST_F(CliPlaceTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
   const Outcome placed = Emplace(
       "place --graph g.graph.json --devices d.yaml --policy p.safetensors --seconds 0.05 --out placed.json --trace "
-      "t.json "
-      "--json");
+      "t.json --json");
   ASSERT_EQ(placed.exit_code, 0) << placed.err;
   for (const char* key : {"makespan_us", "single_device_us", "lower_bound_us", "feasible", "method", "found_by",
                           "evaluations", "seconds"}) {
