@@ -6,10 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
 
 #include "common/error.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -61,58 +60,12 @@ constexpr std::string_view kTypeName<uint64_t> = "U64";
 template <>
 constexpr std::string_view kTypeName<uint8_t> = "U8";
 
-// Names come from outside: escaped and cut, so that a message stays one readable line.
-std::string Quote(std::string_view text) {
-  constexpr size_t kLongest = 60;
-  const bool cut = text.size() > kLongest;
-  const nlohmann::json escaped = std::string(text.substr(0, kLongest));
-  // `replace`: cutting may split a character.
-  return escaped.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + (cut ? "..." : "");
-}
-
-// The JSON library keeps the last of two equal keys; here they are an error.
-class DuplicateKeys {
- public:
-  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
-    using Event = nlohmann::json::parse_event_t;
-    if (event == Event::object_start) open_.emplace_back();
-    if (event == Event::object_end) open_.pop_back();
-    if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second && first_.empty()) {
-      first_ = Quote(parsed.get<std::string>());
-    }
-    return true;
-  }
-  const std::string& first() const { return first_; }  // Quoted; empty when there is none.
-
- private:
-  std::vector<std::set<std::string>> open_;  // Keys so far of each object that has not ended.
-  std::string first_;
-};
-
-nlohmann::json ParseHeader(std::string_view text, const std::string& source) {
-  DuplicateKeys duplicates;
-  nlohmann::json header;
-  try {
-    header = nlohmann::json::parse(text, std::ref(duplicates));
-  } catch (const nlohmann::json::exception&) {
-    throw BadInput(StrCat(source, ": not a safetensors file: its header is not JSON"));
-  }
-  if (!duplicates.first().empty()) {
-    throw BadInput(StrCat(source, ": safetensors header has ", duplicates.first(), " twice, expected once"));
-  }
-  if (!header.is_object()) {
-    throw BadInput(
-        StrCat(source, ": not a safetensors file: its header is a JSON ", header.type_name(), ", expected an object"));
-  }
-  return header;
-}
-
 std::map<std::string, std::string> ParseMetadata(const nlohmann::json& value, const std::string& source) {
   const std::string expectation = StrCat(source, ": safetensors ", kMetadataKey, " is not an object of strings");
   if (!value.is_object()) throw BadInput(expectation);
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) throw BadInput(StrCat(expectation, ": ", Quote(key), " is a ", text.type_name()));
+    if (!text.is_string()) throw BadInput(StrCat(expectation, ": ", ShownJson(key), " is a ", text.type_name()));
     metadata[key] = text.get<std::string>();
   }
   return metadata;
@@ -136,15 +89,8 @@ uint64_t ShapeBytes(const SafetensorsTensor& tensor, const std::string& place) {
   return bytes;
 }
 
-uint64_t Unsigned(const nlohmann::json& value, uint64_t largest, const std::string& what) {
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > largest) {
-    throw BadInput(StrCat(what, " is not an integer in 0..", largest));
-  }
-  return value.get<uint64_t>();
-}
-
 Entry ParseEntry(const std::string& name, const nlohmann::json& value, uint64_t data_bytes, const std::string& source) {
-  const std::string place = StrCat(source, ": tensor ", Quote(name), ": ");
+  const std::string place = StrCat(source, ": tensor ", ShownJson(name), ": ");
   if (!value.is_object() || value.size() != 3 || !value.contains("dtype") || !value.contains("shape") ||
       !value.contains("data_offsets")) {
     throw BadInput(StrCat(place, "expected an object of dtype, shape and data_offsets"));
@@ -158,17 +104,18 @@ Entry ParseEntry(const std::string& name, const nlohmann::json& value, uint64_t 
   if (!value["shape"].is_array()) throw BadInput(StrCat(place, "shape is not a list"));
   for (const nlohmann::json& extent : value["shape"]) {
     constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    entry.tensor.shape.push_back(static_cast<int64_t>(Unsigned(extent, kLargest, StrCat(place, "an extent of shape"))));
+    entry.tensor.shape.push_back(
+        static_cast<int64_t>(WholeNumber(extent, StrCat(place, "an extent of shape"), kLargest)));
   }
   const nlohmann::json& offsets = value["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2) throw BadInput(StrCat(place, "data_offsets is not a list of two"));
   // An end past the data is what a cut file looks like.
-  entry.end = Unsigned(offsets[1], std::numeric_limits<uint64_t>::max(), StrCat(place, "end offset"));
+  entry.end = WholeNumber(offsets[1], StrCat(place, "end offset"));
   if (entry.end > data_bytes) {
     throw BadInput(StrCat(place, "ends at byte ", entry.end, " of the data, which has ", data_bytes,
                           " bytes; the file is truncated"));
   }
-  entry.begin = Unsigned(offsets[0], entry.end, StrCat(place, "begin offset"));
+  entry.begin = WholeNumber(offsets[0], StrCat(place, "begin offset"), entry.end);
   const uint64_t expected = ShapeBytes(entry.tensor, place);
   if (entry.end - entry.begin != expected) {
     throw BadInput(StrCat(place, "has ", entry.end - entry.begin, " bytes, expected ", expected, " for its shape"));
@@ -190,7 +137,7 @@ SafetensorsTensor SafetensorsTensor::Of(std::string name, std::vector<int64_t> s
 template <typename T>
 std::vector<T> SafetensorsTensor::Values(const std::string& source) const {
   if (dtype != kTypeName<T>) {
-    throw BadInput(StrCat(source, ": tensor ", Quote(name), ": dtype is ", dtype, ", expected ", kTypeName<T>));
+    throw BadInput(StrCat(source, ": tensor ", ShownJson(name), ": dtype is ", dtype, ", expected ", kTypeName<T>));
   }
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
@@ -204,7 +151,7 @@ const SafetensorsTensor* SafetensorsFile::Find(const std::string& name) const {
 
 const SafetensorsTensor& SafetensorsFile::Get(const std::string& name, const std::string& source) const {
   const SafetensorsTensor* const found = Find(name);
-  if (found == nullptr) throw BadInput(StrCat(source, ": lacks tensor ", Quote(name)));
+  if (found == nullptr) throw BadInput(StrCat(source, ": lacks tensor ", ShownJson(name)));
   return *found;
 }
 
@@ -265,7 +212,11 @@ SafetensorsFile ParseSafetensors(std::string_view bytes, const std::string& sour
     throw BadInput(StrCat(source, ": header has ", length, " bytes, but ", bytes.size(),
                           " follow; not a safetensors file, or truncated"));
   }
-  const nlohmann::json header = ParseHeader(bytes.substr(0, length), source);
+  const nlohmann::json header = ParseJson(bytes.substr(0, length), StrCat(source, ": safetensors header"));
+  if (!header.is_object()) {
+    throw BadInput(
+        StrCat(source, ": not a safetensors file: its header is a JSON ", header.type_name(), ", expected an object"));
+  }
   const std::string_view data = bytes.substr(length);
 
   SafetensorsFile file;
@@ -282,7 +233,7 @@ SafetensorsFile ParseSafetensors(std::string_view bytes, const std::string& sour
   uint64_t covered = 0;
   for (Entry& entry : entries) {
     if (entry.begin != covered) {
-      throw BadInput(StrCat(source, ": tensor ", Quote(entry.tensor.name), ": starts at byte ", entry.begin,
+      throw BadInput(StrCat(source, ": tensor ", ShownJson(entry.tensor.name), ": starts at byte ", entry.begin,
                             " of the data, expected ", covered, " (no gap, no overlap)"));
     }
     covered = entry.end;

@@ -37,8 +37,7 @@ struct SafetensorsFile {
 
 // Equal contents give equal bytes. The data starts at a multiple of 8, and tensors of wider elements come first, so
 // that each tensor is aligned to its elements; otherwise the order is kept. REQUIRES: the tensors' names differ, and
-// none is
-// "__metadata__".
+// none is "__metadata__".
 std::string SerializeSafetensors(const SafetensorsFile& file);
 
 // Throws BadInput "source: what is wrong, what was expected".

@@ -84,10 +84,10 @@ TEST(Safetensors, AlignsHeaderAndTensors) {
 TEST(Safetensors, RefusesWhatIsNoSuchFile) {
   EXPECT_THAT(SafetensorsError(""), HasSubstr("not a safetensors file"));
   EXPECT_THAT(SafetensorsError("#!/bin/sh\necho hello\n"), HasSubstr("not a safetensors file"));
-  EXPECT_THAT(SafetensorsError(FileOf("{", "")), HasSubstr("not JSON"));
+  EXPECT_THAT(SafetensorsError(FileOf("{", "")), HasSubstr("not valid JSON"));
   EXPECT_THAT(SafetensorsError(FileOf("[1]", "")), HasSubstr("expected an object"));
-  EXPECT_THAT(SafetensorsError(FileOf("{\"a\":\"\xff\"}", "")), HasSubstr("not JSON"));
-  EXPECT_THAT(SafetensorsError(FileOf(std::string(100'000, '['), "")), HasSubstr("not JSON"));
+  EXPECT_THAT(SafetensorsError(FileOf("{\"a\":\"\xff\"}", "")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(SafetensorsError(FileOf(std::string(100'000, '['), "")), HasSubstr("not valid JSON"));
 }
 
 TEST(Safetensors, RefusesDamagedHeaders) {
