@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/files/file_descriptor.h"
 #include "common/strings.h"
 #include "common/threads/mutex.h"
 
@@ -23,20 +24,6 @@ namespace {
 
 // What a compressed file may grow to.
 constexpr size_t kMaxUnpackedBytes = size_t{4} << 30;
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Error WriteError(const std::filesystem::path& path) {
   return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));

@@ -20,12 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLookAgain(
-    1);                                  // While a lock is held: flock itself cannot wait for a limited time.
+// While a lock is held: flock itself cannot wait for a limited time.
+constexpr std::chrono::milliseconds kLookAgain(1);
 constexpr mode_t kReadableByAll = 0644;  // Whoever may read a file may lock it.
 
 // A link that another user has put there is not followed.
-int Open(const fs::path& path) {
+FileDescriptor Open(const fs::path& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
   // First without O_CREAT: Linux refuses it for other users' files in folders that everybody may write to.
   int file = ::open(path.c_str(), kFlags);
@@ -35,7 +35,7 @@ int Open(const fs::path& path) {
     if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);  // Another process was faster.
   }
   if (file < 0) throw RunFailed(StrCat(path.string(), ": cannot open the lock file: ", std::strerror(errno)));
-  return file;
+  return FileDescriptor(file);
 }
 
 // Whether the lock is held now: LOCK_SH or LOCK_EX.
@@ -68,48 +68,36 @@ fs::path MachineLockFolder() {
   return ::access(kOfTheSystem, W_OK | X_OK) == 0 ? kOfTheSystem : "/tmp";
 }
 
-MachineLock::MachineLock(const fs::path& folder) {
-  gate_ = Open(folder / "emplace-measuring.lock");
-  try {
-    work_ = Open(folder / "emplace-working.lock");
-  } catch (...) {
-    ::close(gate_);
-    throw;
-  }
-}
-
-MachineLock::~MachineLock() {
-  ::close(gate_);
-  ::close(work_);
-}
+MachineLock::MachineLock(const fs::path& folder)
+    : gate_(Open(folder / "emplace-measuring.lock")), work_(Open(folder / "emplace-working.lock")) {}
 
 bool MachineLock::OpenWindow(std::chrono::milliseconds patience, const StopSignal& stop) {
-  if (!LockUntil(gate_, LOCK_EX, Clock::now() + patience, stop)) return false;
-  if (!LockUntil(work_, LOCK_EX, Clock::now() + patience, stop) && stop.Now()) {
-    Unlock(gate_);
+  if (!LockUntil(gate_.get(), LOCK_EX, Clock::now() + patience, stop)) return false;
+  if (!LockUntil(work_.get(), LOCK_EX, Clock::now() + patience, stop) && stop.Now()) {
+    Unlock(gate_.get());
     return false;
   }
   return true;
 }
 
 void MachineLock::CloseWindow() {
-  Unlock(work_);
-  Unlock(gate_);
+  Unlock(work_.get());
+  Unlock(gate_.get());
 }
 
 std::chrono::nanoseconds MachineLock::BeginWork(std::chrono::milliseconds patience) {
   std::chrono::nanoseconds waited(0);
-  if (!TryLock(gate_, LOCK_SH)) {
+  if (!TryLock(gate_.get(), LOCK_SH)) {
     const Clock::time_point begin = Clock::now();
-    LockUntil(gate_, LOCK_SH, begin + patience);
+    LockUntil(gate_.get(), LOCK_SH, begin + patience);
     waited = Clock::now() - begin;
   }
   // Held already only by a window that has been open for longer than our patience.
-  TryLock(work_, LOCK_SH);
-  Unlock(gate_);
+  TryLock(work_.get(), LOCK_SH);
+  Unlock(gate_.get());
   return waited;
 }
 
-void MachineLock::EndWork() { Unlock(work_); }
+void MachineLock::EndWork() { Unlock(work_.get()); }
 
 }  // namespace emplace

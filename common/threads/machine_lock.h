@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "common/files/file_descriptor.h"
 #include "common/threads/stop.h"
 
 namespace emplace {
@@ -25,9 +26,6 @@ class MachineLock {
  public:
   // Opens the files, and makes those that are not there. Throws RunFailed, which names the file.
   explicit MachineLock(const std::filesystem::path& folder = MachineLockFolder());
-  ~MachineLock();
-  MachineLock(const MachineLock&) = delete;
-  MachineLock& operator=(const MachineLock&) = delete;
 
   // Opens a window: waits at most `patience` for other windows to close, and again for the units under way to end.
   // Returns false where another window is open still, or `stop` ends the waiting; then this one is not. Units that have
@@ -41,8 +39,8 @@ class MachineLock {
   void EndWork();
 
  private:
-  int gate_ = -1;
-  int work_ = -1;
+  FileDescriptor gate_;
+  FileDescriptor work_;
 };
 
 }  // namespace emplace

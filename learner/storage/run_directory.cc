@@ -35,7 +35,6 @@ RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::millisecon
 RunDirectory::~RunDirectory() {
   std::error_code ignored;
   if (made_ && !HoldsRun()) fs::remove_all(folder_, ignored);
-  ::close(lock_);
 }
 
 // The logs folder may be the launcher's.
@@ -43,28 +42,25 @@ bool RunDirectory::HoldsRun() const { return fs::exists(config()) || fs::exists(
 
 void RunDirectory::CheckHoldsNoRun() const {
   if (!HoldsRun()) return;
-  ::close(lock_);
   throw BadInput(
       StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
 }
 
 void RunDirectory::Lock(bool resume, std::chrono::milliseconds patience, const std::atomic<bool>& interrupted) {
   const std::string path = (folder_ / "lock").string();
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) throw BadInput(StrCat(path, ": cannot be written: ", std::strerror(errno)));
+  lock_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (lock_.get() < 0) throw BadInput(StrCat(path, ": cannot be written: ", std::strerror(errno)));
   const auto deadline = std::chrono::steady_clock::now() + patience;
   bool said = false;
-  while (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       // Some network file systems have no locks; training there is better than not training.
       LogWarning(StrCat(path, ": cannot be locked: ", std::strerror(errno)));
       break;
     }
     if (!resume) CheckHoldsNoRun();
-    if (interrupted || std::chrono::steady_clock::now() >= deadline) {
-      ::close(lock_);
+    if (interrupted || std::chrono::steady_clock::now() >= deadline)
       throw BadInput(StrCat(folder_.string(), ": another learner works there, expected it to have ended"));
-    }
     if (!said) LogInfo(StrCat(folder_.string(), ": waiting for the learner that still works there"));
     said = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

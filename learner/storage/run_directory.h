@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "common/files/file_descriptor.h"
+
 namespace emplace {
 
 class RunDirectory {
@@ -50,7 +52,7 @@ class RunDirectory {
 
   const std::filesystem::path folder_;
   bool made_ = false;
-  int lock_ = -1;  // File descriptor of the lock. The kernel releases the lock however the process ends.
+  FileDescriptor lock_;  // The kernel releases the lock however the process ends.
 };
 
 }  // namespace emplace

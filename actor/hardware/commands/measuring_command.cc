@@ -195,7 +195,7 @@ Json Answer(Measuring& measuring, const Json& request) {
 
 int Run() {
   LiveNoLongerThanTheActor();
-  MessageChannel channel(STDIN_FILENO);
+  MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   std::unique_ptr<Measuring> measuring;
   std::string message;
   while (channel.Receive(message) == MessageChannel::Result::kDone) {

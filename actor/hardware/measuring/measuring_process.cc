@@ -29,17 +29,17 @@ using Json = nlohmann::json;
 constexpr std::chrono::milliseconds kAskAgain(1);
 constexpr std::chrono::minutes kToGetReady(5);  // For a fresh process to load LibTorch and look at all graphs.
 
-// Starts the program with the socket as its standard input and the pipe as its standard output. It gets no SIGINT or
-// SIGTERM from its first instruction on: Ctrl-C in a terminal, or a signal to all processes of a job, is for the
-// process that started it, which then ends it.
-pid_t Spawn(const std::vector<std::string>& command, int socket, int pipe) {
+// Starts the program with the socket as its standard input and the pipe as its standard output, and closes both here.
+// It gets no SIGINT or SIGTERM from its first instruction on: Ctrl-C in a terminal, or a signal to all processes of a
+// job, is for the process that started it, which then ends it.
+pid_t Spawn(const std::vector<std::string>& command, FileDescriptor socket, FileDescriptor pipe) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, pipe, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, socket.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, pipe.get(), STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t blocked;
@@ -91,31 +91,21 @@ void MeasuringProcess::Start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
     throw RunFailed(StrCat("a socket for the measuring process: ", std::strerror(errno)));
   }
-  channel_ = std::make_unique<MessageChannel>(sockets[0]);
+  channel_.emplace(FileDescriptor(sockets[0]));
+  FileDescriptor its_socket(sockets[1]);
   // The process must not wait for us to read.
   int pipes[2];
   if (::pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
-    ::close(sockets[1]);
     throw RunFailed(StrCat("a pipe for the measuring process: ", std::strerror(errno)));
   }
-  finished_steps_ = pipes[0];
-  try {
-    pid_ = Spawn(options_.command, sockets[1], pipes[1]);
-  } catch (...) {
-    ::close(sockets[1]);
-    ::close(pipes[1]);
-    End();
-    throw;
-  }
-  ::close(sockets[1]);
-  ::close(pipes[1]);
+  finished_steps_ = FileDescriptor(pipes[0]);
+  pid_ = Spawn(options_.command, std::move(its_socket), FileDescriptor(pipes[1]));
   Ask(setup_, kToGetReady);
 }
 
 void MeasuringProcess::End() {
   channel_.reset();
-  if (finished_steps_ >= 0) ::close(finished_steps_);
-  finished_steps_ = -1;
+  finished_steps_ = FileDescriptor();
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -140,7 +130,7 @@ std::optional<int> MeasuringProcess::StatusBy(std::chrono::steady_clock::time_po
 std::string MeasuringProcess::Ask(const std::string& request, std::chrono::milliseconds limit) {
   auto deadline = std::chrono::steady_clock::now() + limit;
   const auto is_over = [&] {
-    if (TakeAll(finished_steps_)) deadline = std::chrono::steady_clock::now() + limit;
+    if (TakeAll(finished_steps_.get())) deadline = std::chrono::steady_clock::now() + limit;
     return (options_.is_over && options_.is_over()) || std::chrono::steady_clock::now() >= deadline;
   };
   const MessageChannel::Wait wait{.is_over = is_over};

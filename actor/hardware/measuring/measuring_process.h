@@ -7,13 +7,13 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "actor/hardware/measuring/message_channel.h"
 #include "actor/hardware/step_timer.h"
+#include "common/files/file_descriptor.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 
@@ -54,8 +54,8 @@ class MeasuringProcess : public StepTimer {
   const Options options_;
   std::string setup_;  // The first message to a fresh process.
   pid_t pid_ = -1;
-  std::unique_ptr<MessageChannel> channel_;
-  int finished_steps_ = -1;  // The pipe into which the process writes a byte for each step that has ended.
+  std::optional<MessageChannel> channel_;
+  FileDescriptor finished_steps_;  // The pipe into which the process writes a byte for each step that has ended.
 };
 
 }  // namespace emplace

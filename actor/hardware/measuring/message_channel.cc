@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -14,11 +13,9 @@ constexpr int kLookAgain_ms = 50;  // Whether it is over.
 
 }  // namespace
 
-MessageChannel::~MessageChannel() { ::close(socket_); }
-
 MessageChannel::Result MessageChannel::AwaitReady(short events, const Wait& wait) const {
   while (true) {
-    pollfd state{.fd = socket_, .events = events, .revents = 0};
+    pollfd state{.fd = socket_.get(), .events = events, .revents = 0};
     const int ready = ::poll(&state, 1, kLookAgain_ms);
     if (ready > 0) return Result::kDone;  // Or an error, which the call that follows meets.
     if (ready < 0 && errno != EINTR) return Result::kClosed;
@@ -29,7 +26,7 @@ MessageChannel::Result MessageChannel::AwaitReady(short events, const Wait& wait
 MessageChannel::Result MessageChannel::SendBytes(const char* bytes, size_t size, const Wait& wait) {
   while (size > 0) {
     if (const Result ready = AwaitReady(POLLOUT, wait); ready != Result::kDone) return ready;
-    const ssize_t sent = ::send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = ::send(socket_.get(), bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent < 0) return Result::kClosed;
     bytes += sent;
@@ -41,7 +38,7 @@ MessageChannel::Result MessageChannel::SendBytes(const char* bytes, size_t size,
 MessageChannel::Result MessageChannel::ReceiveBytes(char* bytes, size_t size, const Wait& wait) {
   while (size > 0) {
     if (const Result ready = AwaitReady(POLLIN, wait); ready != Result::kDone) return ready;
-    const ssize_t received = ::recv(socket_, bytes, size, MSG_DONTWAIT);
+    const ssize_t received = ::recv(socket_.get(), bytes, size, MSG_DONTWAIT);
     if (received < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (received <= 0) return Result::kClosed;
     bytes += received;

@@ -3,6 +3,9 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+
+#include "common/files/file_descriptor.h"
 
 namespace emplace {
 
@@ -11,11 +14,8 @@ inline constexpr size_t kLongestMessage = size_t{1} << 30;
 
 class MessageChannel {
  public:
-  // Takes the connected stream socket over and closes it at the end.
-  explicit MessageChannel(int socket) : socket_(socket) {}
-  ~MessageChannel();
-  MessageChannel(const MessageChannel&) = delete;
-  MessageChannel& operator=(const MessageChannel&) = delete;
+  // socket: a connected stream socket.
+  explicit MessageChannel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
   // How long to wait: until `is_over`, which is asked some 20 times a second, says so. The default waits forever.
   struct Wait {
@@ -37,7 +37,7 @@ class MessageChannel {
   Result SendBytes(const char* bytes, size_t size, const Wait& wait);
   Result ReceiveBytes(char* bytes, size_t size, const Wait& wait);
 
-  int socket_;
+  FileDescriptor socket_;
 };
 
 }  // namespace emplace

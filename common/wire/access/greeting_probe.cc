@@ -3,12 +3,13 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
+
+#include "common/files/file_descriptor.h"
 
 namespace emplace {
 namespace {
@@ -23,44 +24,31 @@ constexpr size_t kVersionAt = 10;
 constexpr size_t kMechanismAt = 12;
 constexpr size_t kMechanismEnd = 32;
 
-class Socket {
- public:
-  explicit Socket(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
+// Waits until the socket can be read or written, as `events` says. False: not before the deadline.
+bool Wait(const FileDescriptor& socket, int16_t events, Clock::time_point deadline) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd waited{socket.get(), events, 0};
+    const int ready = ::poll(&waited, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
   }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  int fd() const { return fd_; }
-  // Until it can be read or written, as `events` says. False: not before the deadline.
-  bool Wait(int16_t events, Clock::time_point deadline) const {
-    while (true) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-      pollfd waited{fd_, events, 0};
-      const int ready = ::poll(&waited, 1, static_cast<int>(std::max<int64_t>(left, 0)));
-      if (ready > 0) return true;
-      if (ready == 0 || errno != EINTR) return false;
-    }
-  }
-
- private:
-  const int fd_;  // -1: there is none.
-};
+}
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
 
-std::optional<std::string> Ask(const Socket& socket, const addrinfo& to, Clock::time_point deadline) {
-  if (socket.fd() < 0) return std::nullopt;
-  if (::connect(socket.fd(), to.ai_addr, to.ai_addrlen) != 0 && errno != EINPROGRESS) return std::nullopt;
-  if (!socket.Wait(POLLOUT, deadline)) return std::nullopt;
-  if (::send(socket.fd(), kOurs.data(), kOurs.size(), MSG_NOSIGNAL) != std::ssize(kOurs)) return std::nullopt;
+std::optional<std::string> Ask(const addrinfo& to, Clock::time_point deadline) {
+  const FileDescriptor socket(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.get() < 0) return std::nullopt;
+  if (::connect(socket.get(), to.ai_addr, to.ai_addrlen) != 0 && errno != EINPROGRESS) return std::nullopt;
+  if (!Wait(socket, POLLOUT, deadline)) return std::nullopt;
+  if (::send(socket.get(), kOurs.data(), kOurs.size(), MSG_NOSIGNAL) != std::ssize(kOurs)) return std::nullopt;
   std::array<uint8_t, kMechanismEnd> theirs{};
   for (size_t have = 0; have < theirs.size();) {
-    if (!socket.Wait(POLLIN, deadline)) return std::nullopt;
-    const ssize_t got = ::recv(socket.fd(), theirs.data() + have, theirs.size() - have, 0);
+    if (!Wait(socket, POLLIN, deadline)) return std::nullopt;
+    const ssize_t got = ::recv(socket.get(), theirs.data() + have, theirs.size() - have, 0);
     if (got <= 0) return std::nullopt;
     have += static_cast<size_t>(got);
   }
@@ -81,7 +69,7 @@ std::optional<std::string> MechanismOf(const TcpAddress& address, std::chrono::m
     return std::nullopt;
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   for (const addrinfo* to = addresses.get(); to != nullptr; to = to->ai_next) {
-    if (std::optional<std::string> mechanism = Ask(Socket(to->ai_family), *to, deadline)) return mechanism;
+    if (std::optional<std::string> mechanism = Ask(*to, deadline)) return mechanism;
   }
   return std::nullopt;
 }

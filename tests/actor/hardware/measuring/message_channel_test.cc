@@ -17,9 +17,9 @@ class MessageChannelTest : public testing::Test {
   MessageChannelTest() {
     int sockets[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-    here_ = std::make_unique<MessageChannel>(sockets[0]);
+    here_ = std::make_unique<MessageChannel>(FileDescriptor(sockets[0]));
     raw_ = ::dup(sockets[1]);
-    there_ = std::make_unique<MessageChannel>(sockets[1]);
+    there_ = std::make_unique<MessageChannel>(FileDescriptor(sockets[1]));
   }
   ~MessageChannelTest() override { CloseRaw(); }
   void CloseRaw() {
