@@ -1,8 +1,8 @@
 #include "common/files/onnx_writer.h"
 
 #include <bit>
-#include <string_view>
 
+#include "common/files/protobuf.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -12,22 +12,6 @@ static_assert(std::endian::native == std::endian::little, "ONNX keeps numbers as
 
 constexpr int64_t kIrVersion = 8;
 constexpr int64_t kOpset = 17;
-
-// Protocol buffers (protobuf.dev/programming-guides/encoding): a message is a row of fields, each a number with its
-// wire type and a value. All that is needed here are integers and what has a length: texts, bytes and messages.
-void AppendVarint(uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-void AppendInt(int field, int64_t value, std::string& out) {
-  AppendVarint(static_cast<uint64_t>(field) << 3, out);
-  AppendVarint(static_cast<uint64_t>(value), out);
-}
-void AppendBytes(int field, std::string_view bytes, std::string& out) {
-  AppendVarint(static_cast<uint64_t>(field) << 3 | 2, out);
-  AppendVarint(bytes.size(), out);
-  out.append(bytes);
-}
 
 // ValueInfoProto {name = 1, type = 2, doc_string = 3}; TypeProto {tensor_type = 1}; Tensor {elem_type = 1, shape = 2};
 // TensorShapeProto {dim = 1}; Dimension {dim_value = 1, dim_param = 2}

@@ -2,9 +2,9 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "common/error.h"
+#include "common/files/protobuf.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -21,38 +21,10 @@ constexpr std::array<uint32_t, 256> MakeCrcTable() {
 }
 constexpr std::array<uint32_t, 256> kCrcTable = MakeCrcTable();
 
-// Protobuf wire format: a key is field number << 3 | wire type (0 varint, 1 fixed 64, 2 length-delimited, 5 fixed 32).
-void PutVarint(std::string& out, uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>((value & 0x7f) | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
-}
-
+// A number of a TFRecord, in which all are little-endian.
 template <typename T>
-void PutFixed(std::string& out, T value) {
-  std::array<char, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), &value, sizeof(T));
-  out.append(bytes.data(), bytes.size());
-}
-
-void PutDouble(std::string& out, int field, double value) {
-  PutVarint(out, static_cast<uint64_t>(field << 3 | 1));
-  PutFixed(out, value);
-}
-void PutFloat(std::string& out, int field, float value) {
-  PutVarint(out, static_cast<uint64_t>(field << 3 | 5));
-  PutFixed(out, value);
-}
-void PutInt(std::string& out, int field, int64_t value) {
-  PutVarint(out, static_cast<uint64_t>(field << 3));
-  PutVarint(out, static_cast<uint64_t>(value));
-}
-void PutBytes(std::string& out, int field, std::string_view bytes) {
-  PutVarint(out, static_cast<uint64_t>(field << 3 | 2));
-  PutVarint(out, bytes.size());
-  out.append(bytes);
+void AppendNumber(T value, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 }  // namespace
@@ -71,31 +43,31 @@ TensorboardWriter::TensorboardWriter(const std::filesystem::path& folder, double
   out_.open(path_, std::ios::binary | std::ios::app);
   if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
   std::string event;
-  PutDouble(event, 1, unix_seconds);    // wall_time
-  PutBytes(event, 3, "brain.Event:2");  // file_version
+  AppendFixed(1, unix_seconds, event);     // wall_time
+  AppendBytes(3, "brain.Event:2", event);  // file_version
   WriteRecord(event);
 }
 
 void TensorboardWriter::WriteRecord(std::string_view event) {
   std::string length;
-  PutFixed(length, static_cast<uint64_t>(event.size()));
+  AppendNumber(static_cast<uint64_t>(event.size()), length);
   std::string record = length;
-  PutFixed(record, MaskedCrc32c(length));
+  AppendNumber(MaskedCrc32c(length), record);
   record.append(event);
-  PutFixed(record, MaskedCrc32c(event));
+  AppendNumber(MaskedCrc32c(event), record);
   out_.write(record.data(), static_cast<std::streamsize>(record.size()));
 }
 
 void TensorboardWriter::Scalar(const std::string& tag, double value, int64_t step, double unix_seconds) {
   std::string scalar;
-  PutBytes(scalar, 1, tag);                        // Summary.Value.tag
-  PutFloat(scalar, 2, static_cast<float>(value));  // Summary.Value.simple_value
+  AppendBytes(1, tag, scalar);                        // Summary.Value.tag
+  AppendFixed(2, static_cast<float>(value), scalar);  // Summary.Value.simple_value
   std::string summary;
-  PutBytes(summary, 1, scalar);  // Summary.value
+  AppendBytes(1, scalar, summary);  // Summary.value
   std::string event;
-  PutDouble(event, 1, unix_seconds);  // Event.wall_time
-  PutInt(event, 2, step);             // Event.step
-  PutBytes(event, 5, summary);        // Event.summary
+  AppendFixed(1, unix_seconds, event);  // Event.wall_time
+  AppendInt(2, step, event);            // Event.step
+  AppendBytes(5, summary, event);       // Event.summary
   WriteRecord(event);
 }
 
