@@ -10,13 +10,13 @@
 
 #include "actor/session.h"
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
 #include "common/wire/actor_endpoint.h"
 #include "common/wire/messages/messages.h"
-#include "common/wire/messages/weights_hash.h"
 
 namespace emplace {
 namespace {
@@ -178,7 +178,7 @@ void Conversation::Handle(const Notice& notice) {
 
 void Conversation::Handle(const WeightsReply& reply) {
   if (!session_ || (version_ && reply.version <= *version_)) return;
-  if (WeightsHash(reply.blob) != reply.hash) {
+  if (Hash64(reply.blob) != reply.hash) {
     LogWarning(StrCat("weights of version ", reply.version, " are damaged: asking again"));
     return;
   }

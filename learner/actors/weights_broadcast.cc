@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/wire/messages/weights_hash.h"
+#include "common/files/content_hash.h"
 
 namespace emplace {
 
@@ -23,7 +23,7 @@ void WeightsBroadcast::AnnounceNew(LearnerEndpoint& endpoint) {
   const std::shared_ptr<const PolicyWeights> weights = newest();
   if (encoded_ && weights->version == announced_) return;
   WeightsReply reply{.version = weights->version, .blob = SerializePolicy(*weights)};
-  reply.hash = WeightsHash(reply.blob);
+  reply.hash = Hash64(reply.blob);
   encoded_.emplace(reply);
   announced_ = weights->version;
   sessions_.registry().ForEachAlive(

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/strings.h"
-#include "common/wire/messages/weights_hash.h"
 #include "learner/update/objective/make_loss.h"
 
 namespace emplace {
@@ -64,7 +64,7 @@ void CheckFinite(std::span<const double> values, const char* name) {
 
 uint64_t HashOfValues(std::span<const float> values) {
   const std::span<const std::byte> bytes = std::as_bytes(values);
-  return WeightsHash(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return Hash64(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 ArrayBundle ToBundle(const UpdateInputs& inputs, std::span<const float> values) {

@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "common/wire/messages/weights_hash.h"
+#include "common/files/content_hash.h"
 #include "policy/policy_weights.h"
 #include "simulator/task/placement_task.h"
 #include "tests/actor/small_tasks.h"
@@ -95,7 +95,7 @@ void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
   } else if (std::holds_alternative<WeightsRequest>(from.message)) {
     const std::string blob = SerializePolicy(*SmallWeights(options_.seed, version_));
     const bool damage = options_.damage_first_weights && !std::exchange(damaged_, true);
-    endpoint.Send(from.peer, WeightsReply{version_, WeightsHash(blob) + (damage ? 1 : 0), blob});
+    endpoint.Send(from.peer, WeightsReply{version_, Hash64(blob) + (damage ? 1 : 0), blob});
     ++received_.weights_served;
   } else {
     received_.goodbyes.push_back(std::get<Goodbye>(from.message));

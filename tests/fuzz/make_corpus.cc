@@ -6,6 +6,7 @@
 #include <map>
 
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/files/file_io.h"
 #include "common/files/safetensors.h"
 #include "common/rng.h"
@@ -13,7 +14,6 @@
 #include "common/wire/messages/control_codec.h"
 #include "common/wire/messages/rank_codec.h"
 #include "common/wire/messages/trajectory_codec.h"
-#include "common/wire/messages/weights_hash.h"
 #include "learner/ledger.h"
 #include "learner/ranks/step_message.h"
 #include "learner/storage/checkpoint.h"
@@ -170,7 +170,7 @@ Inputs Messages() {
                    {"heartbeat", JoinFrames(Encode(ActorMessage(Heartbeat{actor, 3, 4, 5})))},
                    {"weights_request", JoinFrames(Encode(ActorMessage(WeightsRequest{actor})))},
                    {"goodbye", JoinFrames(Encode(ActorMessage(Goodbye{actor, 9})))},
-                   {"weights_reply", JoinFrames(Encode(LearnerMessage(WeightsReply{3, WeightsHash("blob"), "blob"})))},
+                   {"weights_reply", JoinFrames(Encode(LearnerMessage(WeightsReply{3, Hash64("blob"), "blob"})))},
                    {"refusal", JoinFrames(Encode(LearnerMessage(Refusal{"another protocol"})))},
                    {"stop", JoinFrames(Encode(LearnerMessage(Stop{})))},
                    {"measure_request", JoinFrames(Encode(LearnerMessage(MeasureRequest{7, 1, {0, 1, 1}})))},

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/wire/messages/control_codec.h"
 #include "common/wire/messages/rank_codec.h"
 #include "common/wire/messages/trajectory_codec.h"
-#include "common/wire/messages/weights_hash.h"
 #include "learner/ledger.h"
 #include "policy/placeto/placeto_shape.h"
 
@@ -105,7 +105,7 @@ std::vector<GoldenMessage> GoldenMessages() {
           {"work_request", Encode(ActorMessage(WorkRequest{kActor, 11, 40}))},
           {"goodbye", Encode(ActorMessage(Goodbye{kActor, 9}))},
           {"welcome", Encode(LearnerMessage(welcome))},
-          {"weights_reply", Encode(LearnerMessage(WeightsReply{40, WeightsHash("blob"), "blob"}))},
+          {"weights_reply", Encode(LearnerMessage(WeightsReply{40, Hash64("blob"), "blob"}))},
           {"work", Encode(LearnerMessage(Work{11, 40, {0, 5, 6}}))},
           {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
           {"stop", Encode(LearnerMessage(Stop{}))},

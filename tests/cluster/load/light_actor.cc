@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/strings.h"
-#include "common/wire/messages/weights_hash.h"
 #include "policy/config/run_config.h"
 
 namespace emplace::load {
@@ -95,8 +95,7 @@ void LightActor::Handle(const Notice& notice) {
 
 void LightActor::Handle(const WeightsReply& reply) {
   if (version_ && reply.version <= *version_) return;
-  if (WeightsHash(reply.blob) != reply.hash)
-    throw RunFailed(StrCat("weights of version ", reply.version, " are damaged"));
+  if (Hash64(reply.blob) != reply.hash) throw RunFailed(StrCat("weights of version ", reply.version, " are damaged"));
   version_ = reply.version;
   next_request_ = Clock::now();
   observer_.OnWeights(name_, reply);

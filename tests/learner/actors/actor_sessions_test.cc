@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/strings.h"
 #include "common/wire/access/keys.h"
-#include "common/wire/messages/weights_hash.h"
 #include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {
@@ -37,7 +37,7 @@ TEST_F(ActorSessionsTest, WhoJoinsGetsAllItNeeds) {
   }
   const auto reply = actor.Ask<WeightsReply>(WeightsRequest{actor.key()});
   EXPECT_EQ(reply.version, 5U);
-  EXPECT_EQ(reply.hash, WeightsHash(reply.blob));
+  EXPECT_EQ(reply.hash, Hash64(reply.blob));
   EXPECT_EQ(ParsePolicy(reply.blob, "reply").values, weights_->values);
 
   EXPECT_EQ(actor.Join().actor, welcome.actor);  // A repeated Hello of one process.
