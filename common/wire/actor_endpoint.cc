@@ -41,8 +41,8 @@ struct ActorEndpoint::Impl {
 
   std::optional<zmq::context_t> own;  // Without a shared one.
   zmq::socket_t control;
-  std::optional<HandshakeMonitor>
-      monitor;  // Of control, on a network of its own: two more sockets for each of many are too many.
+  // Of control, on a network of its own: two more sockets for each of many are too many.
+  std::optional<HandshakeMonitor> monitor;
   bool encrypted = false;
   TcpAddress learner;
 };
@@ -84,9 +84,7 @@ std::optional<KeyProblem> ActorEndpoint::NextKeyProblem() {
 std::optional<LearnerMessage> ActorEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   while (true) {
-    std::array<zmq::pollitem_t, 1> control = {{{impl_->control.handle(), 0, ZMQ_POLLIN, 0}}};
-    PollReadable(control, TimeLeft(deadline));
-    if ((control[0].revents & ZMQ_POLLIN) != 0) {
+    if (WaitReadable(impl_->control, TimeLeft(deadline))) {
       std::vector<zmq::message_t> frames = ReceiveFrames(impl_->control, kMaxLearnerFrames);
       if (std::optional<LearnerMessage> message = DecodeLearnerMessage(Views(frames))) return message;
     }

@@ -82,9 +82,7 @@ std::string LeaderEndpoint::address() const { return TcpAddress{impl_->host, imp
 std::optional<FromRank> LeaderEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   while (true) {
-    std::array<zmq::pollitem_t, 1> item = {{{impl_->socket.socket().handle(), 0, ZMQ_POLLIN, 0}}};
-    PollReadable(item, TimeLeft(deadline));
-    if ((item[0].revents & ZMQ_POLLIN) != 0) {
+    if (WaitReadable(impl_->socket.socket(), TimeLeft(deadline))) {
       std::vector<zmq::message_t> frames = impl_->socket.Receive(&impl_->keys);
       if (!frames.empty()) {
         FromRank received{frames[0].to_string(), DecodeRankMessage(Views(std::span(frames).subspan(1)))};
@@ -148,9 +146,7 @@ bool RankEndpoint::Send(const RankMessage& message, milliseconds timeout) {
 std::optional<LeaderMessage> RankEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   while (true) {
-    std::array<zmq::pollitem_t, 1> item = {{{impl_->socket.handle(), 0, ZMQ_POLLIN, 0}}};
-    PollReadable(item, TimeLeft(deadline));
-    if ((item[0].revents & ZMQ_POLLIN) != 0) {
+    if (WaitReadable(impl_->socket, TimeLeft(deadline))) {
       std::vector<zmq::message_t> frames = ReceiveFrames(impl_->socket, kMaxLeaderFrames);
       if (std::optional<LeaderMessage> message = DecodeLeaderMessage(Views(frames))) return message;
       if (!frames.empty()) ++impl_->malformed;

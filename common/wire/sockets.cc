@@ -125,6 +125,12 @@ void PollReadable(std::span<zmq::pollitem_t> items, milliseconds timeout) {
   }
 }
 
+bool WaitReadable(zmq::socket_t& socket, milliseconds timeout) {
+  std::array<zmq::pollitem_t, 1> item = {{{socket.handle(), 0, ZMQ_POLLIN, 0}}};
+  PollReadable(item, timeout);
+  return (item[0].revents & ZMQ_POLLIN) != 0;
+}
+
 std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too, milliseconds timeout) {
   std::array<zmq::pollitem_t, 2> items = {{{first.handle(), 0, ZMQ_POLLIN, 0}, {second.handle(), 0, ZMQ_POLLIN, 0}}};
   PollReadable(std::span(items).first(second_too ? 2 : 1), timeout);

@@ -57,6 +57,8 @@ bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<z
 
 // Waits up to `timeout` until one of the items is ready or a signal comes. Their `revents` say which are ready.
 void PollReadable(std::span<zmq::pollitem_t> items, std::chrono::milliseconds timeout);
+// Waits up to `timeout` until the socket can be read, and returns whether it can; false when a signal comes.
+bool WaitReadable(zmq::socket_t& socket, std::chrono::milliseconds timeout);
 // Waits up to `timeout` until a socket can be read. Returns whether {first, second} can be. Waits for the first alone
 // unless `second_too`.
 std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too,

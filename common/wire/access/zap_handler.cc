@@ -46,9 +46,8 @@ bool ZapHandler::IsAllowed(const std::string& public_key) {
 void ZapHandler::Run() {
   pthread_setname_np(pthread_self(), "keys");  // For profilers and top.
   while (!done_) {
-    std::array<zmq::pollitem_t, 1> item = {{{socket_.handle(), 0, ZMQ_POLLIN, 0}}};
     try {
-      if (zmq::poll(item.data(), 1, kPoll) > 0) Answer();
+      if (WaitReadable(socket_, kPoll)) Answer();
     } catch (const zmq::error_t& error) {
       if (error.num() != EINTR) LogWarning(StrCat("keys cannot be checked: ", error.what()));
     }
