@@ -70,6 +70,14 @@ std::vector<LocalDevice> FindDevicesHere(const Cluster& cluster) {
   return FindLocalDevices(cluster, AvailableCores(), FindLocalGpus);
 }
 
+std::set<Processor> ProcessorsHere(const Cluster& cluster) {
+  std::set<Processor> processors;
+  for (const LocalDevice& device : FindDevicesHere(cluster)) {
+    processors.insert(device.is_gpu() ? Processor::kGpu : Processor::kCpu);
+  }
+  return processors;
+}
+
 std::string WhyItCannotRun(const Op& op, Processor processor) {
   try {
     if (IsGiven(op)) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ enum class Processor : uint8_t { kCpu, kGpu };
 
 // FindLocalDevices, by this process's cores and LibTorch's GPUs. Throws BadInput as it does.
 std::vector<LocalDevice> FindDevicesHere(const Cluster& cluster);
+// The processors that these devices are or have. Throws as FindDevicesHere does.
+std::set<Processor> ProcessorsHere(const Cluster& cluster);
 
 // Why the op cannot be run here, as one line; empty: it can. An op that is left out (IsLeftOut) can.
 // REQUIRES: FindDevicesHere has found a GPU, for kGpu.

@@ -62,10 +62,7 @@ class Measuring {
     setup.at("references").get_to(references_);
     for (const Json& graph : setup.at("graphs")) graphs_.push_back(ParseGraph(graph.get<std::string>(), "graph"));
     EMPLACE_CHECK(references_.size() == graphs_.size());
-    // Throws for those that are not here.
-    std::set<Processor> processors;
-    for (const LocalDevice& device : FindDevicesHere(machine_))
-      processors.insert(device.is_gpu() ? Processor::kGpu : Processor::kCpu);
+    const std::set<Processor> processors = ProcessorsHere(machine_);  // Throws for devices that are not here.
     has_gpu_ = processors.contains(Processor::kGpu);
     for (const OpGraph& graph : graphs_) CheckOps(graph, processors);
   }

@@ -7,7 +7,6 @@
 
 #include "actor/hardware/commands/commands.h"
 #include "actor/hardware/commands/step_options.h"
-#include "actor/hardware/devices/local_devices.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/link_profile.h"
 #include "actor/hardware/measuring/op_profile.h"
@@ -164,13 +163,8 @@ int Profile(const ProfileArguments& args) {
                    {{"--graph", args.graph}, {"--devices", args.devices}});
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
-  std::vector<Processor> processors;
-  // All of them, before the first one is timed.
-  for (const LocalDevice& device : FindDevicesHere(cluster)) {
-    const Processor processor = device.is_gpu() ? Processor::kGpu : Processor::kCpu;
-    if (std::ranges::find(processors, processor) == processors.end()) processors.push_back(processor);
-  }
-  const RunnablePart part = FindRunnablePart(graph, processors);
+  // Looks for all devices, before the first one is timed.
+  const RunnablePart part = FindRunnablePart(graph, ProcessorsHere(cluster));
   if (!part.not_run.empty() && std::ranges::all_of(part.graph.ops(), &std::string::empty, &Op::call_json)) {
     throw BadInput(StrCat(args.graph, ": none of its ops can be run: ", part.not_run.front().reason));
   }

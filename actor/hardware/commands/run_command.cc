@@ -167,7 +167,7 @@ TimedSteps TimeSteps(const RunArguments& args, const PlacedRun& placed) {
                       .peak_bytes = executor.StepPeakBytes(),
                       .op_us = measurement.MedianOpUs(),
                       .links = UseOfLinks(placed, copy_us)};
-  if (std::ranges::none_of(FindDevicesHere(placed.cluster), &LocalDevice::is_gpu)) {
+  if (!ProcessorsHere(placed.cluster).contains(Processor::kGpu)) {
     timed.replayed_us = ReplayedStepUs(executor.program(), timed.op_us, copy_us);
   }
   return timed;

@@ -33,7 +33,7 @@ double IdleUs(const StepTimes& times) {
 
 }  // namespace
 
-RunnablePart FindRunnablePart(const OpGraph& graph, const std::vector<Processor>& processors) {
+RunnablePart FindRunnablePart(const OpGraph& graph, const std::set<Processor>& processors) {
   std::vector<std::string> reasons(static_cast<size_t>(graph.num_ops()));  // Empty: the op can be run.
   for (const OpIndex index : graph.topological_order()) {
     const Op& op = graph.op(index);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct RunnablePart {
   std::vector<UnprofiledOp> not_run;  // In the order of the ops; without updates, which are the optimizer's.
 };
 // processors: those that all ops have to run on. REQUIRES: FindDevicesHere has found a GPU, for kGpu.
-RunnablePart FindRunnablePart(const OpGraph& graph, const std::vector<Processor>& processors = {Processor::kCpu});
+RunnablePart FindRunnablePart(const OpGraph& graph, const std::set<Processor>& processors);
 
 // Runs steps of a RunnablePart's graph on this device of the cluster for about `seconds`, at least two. Throws BadInput
 // for a device that is not here, and for a graph without ops to run.

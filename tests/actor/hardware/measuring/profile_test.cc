@@ -19,7 +19,7 @@ const Cluster kOneCpu{.devices = {{"cpu:0", "epyc", int64_t{1} << 40}}, .bandwid
 
 TEST(ProfileOps, TimesEachOpOfTheGraphOnce) {
   const OpGraph graph = LoadGraph(std::filesystem::path(EMPLACE_TEST_GRAPHS) / "cnn.graph.json.zst");
-  const RunnablePart part = FindRunnablePart(graph);
+  const RunnablePart part = FindRunnablePart(graph, {Processor::kCpu});
   const OpProfile profile = ProfileOps(part.graph, kOneCpu, 0, 0.01);
   EXPECT_GE(profile.steps, 2);
   EXPECT_GE(profile.op_overhead_us, 0);
@@ -43,7 +43,7 @@ TEST(FindRunnablePart, SaysWhatCannotBeRunAndWhatNeedsIt) {
   size_t broken = 0;
   while (ops[broken].name != "addmm_1") ++broken;
   ops[broken].call_json.clear();
-  const RunnablePart part = FindRunnablePart(OpGraph("broken", ops));
+  const RunnablePart part = FindRunnablePart(OpGraph("broken", ops), {Processor::kCpu});
   // Nothing that is left reads what was left out, and each op left out has a reason.
   EXPECT_EQ(part.graph.num_ops() + static_cast<int32_t>(part.not_run.size()), graph.num_ops());
   ASSERT_FALSE(part.not_run.empty());
