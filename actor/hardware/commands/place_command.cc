@@ -57,8 +57,7 @@ DeviceIndex FindReference(const PlaceArguments& args, const OpGraph& graph, cons
   CheckKinds(graph, cluster);
   const DeviceIndex device = FindSingleDevice(SimGraph::Compile(graph, cluster)).device;
   if (device >= 0) return device;
-  throw BadInput(StrCat(args.graph, ": no device of ", args.devices,
-                        " may run every op, expected one: its step is what others are compared with"));
+  throw NoReference(StrCat(args.graph, " on ", args.devices));
 }
 
 // Places by simulation for args.seconds at a time, on all cores.
@@ -84,7 +83,9 @@ Placer MakePlacer(const PlaceArguments& args) {
 class Meter {
  public:
   Meter(const PlaceArguments& args, const OpGraph& graph, const Cluster& cluster, DeviceIndex reference)
-      : process_({graph}, cluster, {reference}, ProcessOptions(args)),
+      : process_(
+            {graph}, cluster, {reference},
+            {.command = MeasureCommandLine(), .step_limit_s = args.timeout_s, .is_over = IsOver, .times_parts = true}),
         meter_({.warmup = args.warmup, .steps = args.steps, .window_s = kLongestWindow_s, .share = 1}, process_, lock_,
                IsOver) {}
 
@@ -101,13 +102,6 @@ class Meter {
 
  private:
   static bool IsOver() { return Interrupted().load(); }
-  static MeasuringProcess::Options ProcessOptions(const PlaceArguments& args) {
-    const auto step_limit = std::chrono::duration<double>(args.timeout_s);
-    return {.command = MeasureCommandLine(),
-            .step_limit = std::chrono::duration_cast<std::chrono::milliseconds>(step_limit),
-            .is_over = IsOver,
-            .times_parts = true};
-  }
 
   MeasuringProcess process_;
   MachineLock lock_;
@@ -118,8 +112,6 @@ std::unique_ptr<Meter> StartMeter(const PlaceArguments& args, const OpGraph& gra
                                   DeviceIndex reference) {
   try {
     return std::make_unique<Meter>(args, graph, cluster, reference);
-  } catch (const StepFailed& failure) {
-    throw RunFailed(StrCat("the measuring process: ", failure.what()));
   } catch (const MeasurementCancelled&) {
     throw Stopped();
   }

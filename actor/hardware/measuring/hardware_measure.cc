@@ -42,6 +42,11 @@ double RatioOf(const StepSamples& samples, StepCenter center) {
   return Center(samples.placement.us, center) / Center(samples.reference.us, center);
 }
 
+Error NoReference(const std::string& place) {
+  return BadInput(
+      StrCat(place, ": no device may run every op, expected one: its step is what others are compared with"));
+}
+
 HardwareMeter::HardwareMeter(const HardwareConfig& config, StepTimer& timer, MachineLock& lock,
                              std::function<bool()> is_over)
     : config_(config), timer_(timer), lock_(lock), is_over_(std::move(is_over)) {}

@@ -12,9 +12,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "actor/hardware/step_timer.h"
+#include "common/error.h"
 #include "common/threads/machine_lock.h"
 #include "policy/config/run_config.h"
 #include "simulator/environment/measure.h"
@@ -26,6 +28,9 @@ namespace emplace {
 // The ratio of the placement's time to the reference's, by what config.outliers says stands for several steps.
 // REQUIRES: there is a sample of each.
 double RatioOf(const StepSamples& samples, StepCenter center);
+
+// What is thrown for a graph that has no reference. place: names it.
+Error NoReference(const std::string& place);
 
 // Opens windows, and times placements in them. All measures of a session share one. Not thread-safe.
 class HardwareMeter {

@@ -32,26 +32,16 @@ MeasureFactory MeasuredRewards::Begin(const std::shared_ptr<const Session>& sess
   if (session->graphs.empty()) throw BadInput("the learner has sent no ops of its graphs, expected those to be run");
   std::vector<DeviceIndex> references;
   for (const PlacementTask& task : session->tasks) {
-    if (task.single_device < 0) {
-      throw BadInput(StrCat("graph '", task.name,
-                            "': no device may run every op, expected one: its step is what others are compared with"));
-    }
+    if (task.single_device < 0) throw NoReference(StrCat("graph '", task.name, "'"));
     references.push_back(task.single_device);
   }
   meter_.reset();
   process_.reset();
   session_ = session;
   const HardwareConfig& config = session->config.hardware;
-  const auto step_limit = std::chrono::duration<double>(config.timeout_s);
-  try {
-    process_ = std::make_unique<MeasuringProcess>(
-        session->graphs, MachineFor(*session), references,
-        MeasuringProcess::Options{.command = command_,
-                                  .step_limit = std::chrono::duration_cast<std::chrono::milliseconds>(step_limit),
-                                  .is_over = is_over});
-  } catch (const StepFailed& failure) {
-    throw RunFailed(StrCat("the measuring process: ", failure.what()));
-  }
+  process_ = std::make_unique<MeasuringProcess>(
+      session->graphs, MachineFor(*session), references,
+      MeasuringProcess::Options{.command = command_, .step_limit_s = config.timeout_s, .is_over = is_over});
   meter_ = std::make_unique<HardwareMeter>(config, *process_, lock_, std::move(is_over));
   return [this](const PlacementTask& task) -> std::unique_ptr<Measure> {
     const auto graph = static_cast<size_t>(&task - session_->tasks.data());

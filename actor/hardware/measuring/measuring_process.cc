@@ -73,7 +73,9 @@ std::string HowItEnded(int status) {
 
 MeasuringProcess::MeasuringProcess(const std::vector<OpGraph>& graphs, const Cluster& machine,
                                    const std::vector<DeviceIndex>& references, Options options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)),
+      step_limit_(
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(options_.step_limit_s))) {
   EMPLACE_CHECK(graphs.size() == references.size());
   Json setup = {{"machine", ClusterToYaml(machine)},
                 {"references", references},
@@ -81,7 +83,11 @@ MeasuringProcess::MeasuringProcess(const std::vector<OpGraph>& graphs, const Clu
                 {"times_parts", options_.times_parts}};
   for (const OpGraph& graph : graphs) setup["graphs"].push_back(GraphToJson(graph));
   setup_ = setup.dump();
-  Start();
+  try {
+    Start();
+  } catch (const StepFailed& failure) {
+    throw RunFailed(StrCat("the measuring process: ", failure.what()));
+  }
 }
 
 MeasuringProcess::~MeasuringProcess() { End(); }
@@ -166,26 +172,25 @@ void MeasuringProcess::Prepare(size_t graph, const OrderedPlacement& placement) 
   const std::string reference = Json{{"reference", graph}}.dump();
   try {
     if (pid_ < 0) Start();
-    Ask(reference, options_.step_limit);
+    Ask(reference, step_limit_);
   } catch (const StepFailed& failure) {
     LogWarning(StrCat("the reference placement of graph ", graph, ", all on one device: ", failure.what(),
                       "; it is tried once more"));
     try {
       Start();
-      Ask(reference, options_.step_limit);
+      Ask(reference, step_limit_);
     } catch (const StepFailed& again) {
       throw RunFailed(StrCat("the reference placement of graph ", graph, ", all on one device: ", again.what()));
     }
   }
-  Ask(Json{{"prepare", graph}, {"ops", placement.placement}, {"orders", placement.orders}}.dump(), options_.step_limit);
+  Ask(Json{{"prepare", graph}, {"ops", placement.placement}, {"orders", placement.orders}}.dump(), step_limit_);
 }
 
 StepSamples MeasuringProcess::Time(const StepPlan& plan) {
   if (pid_ < 0) throw StepFailed("it was not prepared");
-  const Json answer =
-      ParseJson(Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump(),
-                    options_.step_limit),
-                "step times");
+  const Json answer = ParseJson(
+      Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump(), step_limit_),
+      "step times");
   return {.reference = StepSeriesFromJson(answer.at("reference")),
           .placement = StepSeriesFromJson(answer.at("placement"))};
 }

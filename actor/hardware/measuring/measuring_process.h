@@ -23,13 +23,14 @@ class MeasuringProcess : public StepTimer {
  public:
   struct Options {
     std::vector<std::string> command;  // Program and arguments.
-    // For each step, and to make its placement ready for the first one, after which the process is ended.
-    std::chrono::milliseconds step_limit{30'000};
+    // Seconds for each step, and to make its placement ready for the first one, after which the process is ended.
+    double step_limit_s = 30;
     std::function<bool()> is_over;  // Whether to give up what is waited for.
     bool times_parts = false;       // Whether samples have PartTimes.
   };
   // references: [graphs] the device of each graph's reference placement. Starts the process, which checks that all
-  // graphs can be run on the machine's devices; throws BadInput, in one line, where they cannot, and StepFailed.
+  // graphs can be run on the machine's devices. Throws BadInput, in one line, where they cannot, RunFailed where the
+  // process cannot be started or fails, and MeasurementCancelled.
   // Copies what it needs of graphs and machine.
   MeasuringProcess(const std::vector<OpGraph>& graphs, const Cluster& machine,
                    const std::vector<DeviceIndex>& references, Options options);
@@ -52,6 +53,7 @@ class MeasuringProcess : public StepTimer {
   std::string Ask(const std::string& request, std::chrono::milliseconds limit);
 
   const Options options_;
+  const std::chrono::milliseconds step_limit_;
   std::string setup_;  // The first message to a fresh process.
   pid_t pid_ = -1;
   std::optional<MessageChannel> channel_;

@@ -4,18 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "actor/reward_source.h"
+#include "common/error.h"
 
 namespace emplace {
 namespace {
-
-using std::chrono::milliseconds;
 
 // Answers the first request, then does what `then` says with the second.
 std::vector<std::string> ProgramThat(const std::string& then) {
@@ -39,13 +37,13 @@ series = b'{"us": [1], "preemptions": [0], "op_us": [], "copies": [], "replayed_
 say(b'{"reference": ' + series + b', "placement": ' + series + b'}')
 )";
 
-MeasuringProcess Start(const std::string& then, std::chrono::milliseconds step_limit,
-                       std::function<bool()> is_over = nullptr) {
-  return {{}, Cluster(), {}, {.command = ProgramThat(then), .step_limit = step_limit, .is_over = std::move(is_over)}};
+MeasuringProcess Start(const std::string& then, double step_limit_s, std::function<bool()> is_over = nullptr) {
+  return {
+      {}, Cluster(), {}, {.command = ProgramThat(then), .step_limit_s = step_limit_s, .is_over = std::move(is_over)}};
 }
 
-std::string WhyItFails(const std::string& then, std::chrono::milliseconds step_limit) {
-  MeasuringProcess process = Start(then, step_limit);
+std::string WhyItFails(const std::string& then, double step_limit_s) {
+  MeasuringProcess process = Start(then, step_limit_s);
   try {
     process.Time({});
   } catch (const StepFailed& failure) {
@@ -57,32 +55,39 @@ std::string WhyItFails(const std::string& then, std::chrono::milliseconds step_l
 
 TEST(MeasuringProcess, TheLimitIsOneForEachStep) {
   MeasuringProcess process =
-      Start("for _ in range(20):\n    time.sleep(0.2)\n    os.write(1, b'.')\n" + std::string(kAnswer),
-            std::chrono::seconds(3));
+      Start("for _ in range(20):\n    time.sleep(0.2)\n    os.write(1, b'.')\n" + std::string(kAnswer), 3);
   EXPECT_EQ(process.Time({}).placement.us, std::vector<double>{1});
 }
 
 TEST(MeasuringProcess, AStepThatHangsFails) {
-  EXPECT_EQ(WhyItFails("os.write(1, b'.')\ntime.sleep(600)", milliseconds(100)),
-            "it has not ended within its limit of 0.1 s");
+  EXPECT_EQ(WhyItFails("os.write(1, b'.')\ntime.sleep(600)", 0.1), "it has not ended within its limit of 0.1 s");
 }
 
 TEST(MeasuringProcess, AProcessThatEndsFails) {
-  EXPECT_EQ(WhyItFails("os._exit(3)", std::chrono::minutes(1)), "its process ended with exit code 3");
+  EXPECT_EQ(WhyItFails("os._exit(3)", 60), "its process ended with exit code 3");
+}
+
+TEST(MeasuringProcess, AProcessThatFailsAtOnceEndsTheRun) {
+  try {
+    MeasuringProcess({}, Cluster(), {}, {.command = {"/bin/false"}, .is_over = nullptr});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kRunFailed);
+    EXPECT_STREQ(error.what(), "the measuring process: its process ended with exit code 1");
+  }
 }
 
 TEST(MeasuringProcess, WhatIsOverIsNotWaitedFor) {
   std::atomic<bool> over = false;
-  MeasuringProcess process = Start("time.sleep(600)", std::chrono::minutes(10), [&] { return over.load(); });
+  MeasuringProcess process = Start("time.sleep(600)", 600, [&] { return over.load(); });
   over = true;
   EXPECT_THROW(process.Time({}), MeasurementCancelled);
 }
 
 // Ctrl-C reaches all processes of a terminal's group.
 TEST(MeasuringProcess, SignalsThatAreForTheActorDoNotEndIt) {
-  MeasuringProcess process =
-      Start("import signal\nfor s in (signal.SIGINT, signal.SIGTERM): os.kill(os.getpid(), s)\n" + std::string(kAnswer),
-            std::chrono::minutes(1));
+  MeasuringProcess process = Start(
+      "import signal\nfor s in (signal.SIGINT, signal.SIGTERM): os.kill(os.getpid(), s)\n" + std::string(kAnswer), 60);
   EXPECT_EQ(process.Time({}).reference.us, std::vector<double>{1});
 }
 
