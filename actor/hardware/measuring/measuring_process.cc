@@ -133,7 +133,7 @@ std::optional<int> MeasuringProcess::StatusBy(std::chrono::steady_clock::time_po
   return std::nullopt;
 }
 
-std::string MeasuringProcess::Ask(const std::string& request, std::chrono::milliseconds limit) {
+Json MeasuringProcess::Ask(const std::string& request, std::chrono::milliseconds limit) {
   auto deadline = std::chrono::steady_clock::now() + limit;
   const auto is_over = [&] {
     if (TakeAll(finished_steps_.get())) deadline = std::chrono::steady_clock::now() + limit;
@@ -155,7 +155,7 @@ std::string MeasuringProcess::Ask(const std::string& request, std::chrono::milli
     End();
     throw StepFailed(status ? HowItEnded(*status) : "it has closed its connection and has not ended");
   }
-  const Json parsed = ParseJson(answer, "answer of the measuring process");
+  Json parsed = ParseJson(answer, "answer of the measuring process");
   if (const auto bad = parsed.find("bad_input"); bad != parsed.end()) {
     End();
     throw BadInput(bad->get<std::string>());
@@ -164,7 +164,7 @@ std::string MeasuringProcess::Ask(const std::string& request, std::chrono::milli
     End();
     throw StepFailed(failed->get<std::string>());
   }
-  return answer;
+  return parsed;
 }
 
 void MeasuringProcess::Prepare(size_t graph, const OrderedPlacement& placement) {
@@ -188,9 +188,8 @@ void MeasuringProcess::Prepare(size_t graph, const OrderedPlacement& placement) 
 
 StepSamples MeasuringProcess::Time(const StepPlan& plan) {
   if (pid_ < 0) throw StepFailed("it was not prepared");
-  const Json answer = ParseJson(
-      Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump(), step_limit_),
-      "step times");
+  const Json answer =
+      Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump(), step_limit_);
   return {.reference = StepSeriesFromJson(answer.at("reference")),
           .placement = StepSeriesFromJson(answer.at("placement"))};
 }

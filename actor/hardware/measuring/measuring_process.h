@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,7 +51,7 @@ class MeasuringProcess : public StepTimer {
   std::optional<int> StatusBy(std::chrono::steady_clock::time_point deadline);
   // Sends a request and returns the answer. Ends the process where neither an answer nor the end of a step comes within
   // the limit.
-  std::string Ask(const std::string& request, std::chrono::milliseconds limit);
+  nlohmann::json Ask(const std::string& request, std::chrono::milliseconds limit);
 
   const Options options_;
   const std::chrono::milliseconds step_limit_;
