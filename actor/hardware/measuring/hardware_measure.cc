@@ -54,16 +54,12 @@ HardwareMeter::HardwareMeter(const HardwareConfig& config, StepTimer& timer, Mac
 StepSamples HardwareMeter::Samples(size_t graph, const OrderedPlacement& placement) {
   timer_.Prepare(graph, placement);
   AwaitTurn();
-  const Clock::time_point opened = Clock::now();
-  StepSamples samples;
-  try {
-    samples = timer_.Time({.warmup = config_.warmup, .steps = config_.steps, .window_s = config_.window_s});
-  } catch (...) {
-    CloseWindow(opened);
-    throw;
-  }
-  CloseWindow(opened);
-  return samples;
+  struct Window {
+    ~Window() { meter.CloseWindow(opened); }
+    HardwareMeter& meter;
+    Clock::time_point opened = Clock::now();
+  } const window{*this};
+  return timer_.Time({.warmup = config_.warmup, .steps = config_.steps, .window_s = config_.window_s});
 }
 
 double HardwareMeter::Ratio(size_t graph, std::span<const DeviceIndex> ops) {
