@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "actor/hardware/devices/tensor_copy.h"
+#include "actor/hardware/program/call_constants.h"
 #include "actor/hardware/program/given_tensors.h"
 #include "actor/hardware/program/index_bounds.h"
 #include "common/error.h"

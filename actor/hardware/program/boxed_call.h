@@ -14,9 +14,6 @@
 
 namespace emplace {
 
-// The type of numbers of a name such as "f32", as graphs write it. Throws BadInput "place: ..." for another name.
-c10::ScalarType DtypeNamed(const std::string& name, const std::string& place);
-
 // Immutable once made; any thread may run one.
 class BoxedCall {
  public:

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "actor/hardware/program/aten_call.h"
-#include "actor/hardware/program/boxed_call.h"
+#include "actor/hardware/program/call_constants.h"
 #include "common/error.h"
 #include "common/files/json_text.h"
 #include "common/rng.h"
