@@ -10,8 +10,8 @@ namespace emplace {
 struct LayeredLayout {
   int32_t num_layers = 0;
   std::vector<int32_t> layer;  // [n] every edge leads to a higher layer
-  std::vector<double>
-      position;  // [n] position in the layer; nodes of one layer are at least 1 apart, and the lowest position is 0
+  // [n] position in the layer; nodes of one layer are at least 1 apart, and the lowest position is 0
+  std::vector<double> position;
 };
 
 // Each edge is (from, to) with from < to < num_nodes. This is a short form of Sugiyama's method: the layer of a node is

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
+#include "tools/report/result_fields.h"
 
 namespace emplace {
 namespace {
@@ -21,11 +22,7 @@ class Line {
  public:
   Line(Json json, std::string place) : json_(std::move(json)), place_(std::move(place)) {}
 
-  std::string Kind() const {
-    const Json& kind = RequiredMember(json_, "kind", place_);
-    if (!kind.is_string()) throw BadInput(StrCat(place_, ": 'kind' is ", ShownJson(kind), ", expected a name"));
-    return kind.get<std::string>();
-  }
+  std::string Kind() const { return TextField(json_, "kind", place_); }
   double Required(const std::string& key) const {
     const double value = Optional(key);
     if (!std::isnan(value)) return value;

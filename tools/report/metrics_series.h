@@ -32,8 +32,8 @@ struct UpdateSeries {
   std::vector<double> steps_per_s;
   // Share of the wall time, 0..1, for which each stage of metrics::kStages works. Stages work at the same time.
   std::array<std::vector<double>, metrics::kStages.size()> busy_share;
-  std::vector<double>
-      blocked_share;  // Share of the wall time for which the queue was full, so that actors had to wait.
+  // Share of the wall time for which the queue was full, so that actors had to wait.
+  std::vector<double> blocked_share;
   // Of runs with hardware actors:
   std::vector<double> measured_ratio;           // Mean over the bucket.
   std::vector<double> measured_episodes_per_s;  // Over the time since the bucket before.

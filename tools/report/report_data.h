@@ -21,9 +21,10 @@ struct ReportInputs {
   std::optional<int64_t> max_groups = std::nullopt;
 };
 
-// Returns {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single",
-// "methods"}], "anytime": [{"path", "seconds", "pairs", "methods"}], "placed": null or PlacedGraphToJson with
-// "placed_by"}. Deterministic. Throws BadInput that names the path, what it holds, and what was expected.
+// Returns {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "objective", "graphs",
+// "rows_without_single", "methods"}], "anytime": [{"path", "seconds", "pairs", "methods"}], "placed": null or
+// PlacedGraphToJson with "placed_by"}. Deterministic. Throws BadInput that names the path, what it holds, and what was
+// expected.
 nlohmann::ordered_json CollectReport(const ReportInputs& inputs);
 
 }  // namespace emplace

@@ -10,6 +10,7 @@
 #include "policy/config/run_config.h"
 #include "tools/report/curve_band.h"
 #include "tools/report/metrics_series.h"
+#include "tools/report/result_fields.h"
 
 namespace emplace {
 namespace {
@@ -22,7 +23,7 @@ constexpr size_t kMostPoints = 240;  // Of a curve: as fine as a chart of half a
 OrderedJson ObjectOrNull(const fs::path& path) {
   if (!fs::exists(path)) return nullptr;
   const nlohmann::json file = ParseJson(ReadFile(path), path.string());
-  if (!file.is_object()) throw BadInput(StrCat(path.string(), ": is ", ShownJson(file), ", expected an object"));
+  CheckIsObject(file, path.string());
   return file;
 }
 

@@ -1,4 +1,16 @@
-// Scales, round tick values, and the two axes of a chart.
+// Scales, places along them, round tick values, and the two axes of a chart.
+
+// Index of the last of `count` ascending entries that is not after a place, by isAfter(index); -1: all are after it.
+function lastBefore(count, isAfter) {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low - 1;
+}
 
 // About `count` round values within [low, high].
 function niceTicks(low, high, count) {

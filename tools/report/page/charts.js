@@ -1,6 +1,6 @@
 // A line chart: lines, steps and bands over one x axis, with legend, a cursor for pointer and keys, and a data table.
 //
-// spec: {title, summary, xLabel, yLabel, xFormat, yFormat, yFloor, yRange, xRange, xFrom, xTicks, xTickFormat, reference: {y, label}, series: [...]}
+// spec: {title, summary, xLabel, yLabel, xFormat, yFormat, yFloor, yRange, xRange, xFrom, xTicks, xTickFormat, yTickFormat, reference: {y, label}, series: [...]}
 // series: {name, x, y, style (index into the palette), step, faint, low, high, rangeName}
 //   low, high  a band around the line
 //   faint      a thin line without marker, legend entry or table column: one run among several
@@ -48,15 +48,10 @@ function valueText(spec, series, i) {
 
 // The last point at or before x of a step, the nearest one of a line.
 function indexAt(series, x) {
-  let low = 0;
-  let high = series.x.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (series.x[middle] <= x) low = middle + 1;
-    else high = middle;
-  }
-  if (series.step || low === 0) return low - 1;
-  return low < series.x.length && series.x[low] - x < x - series.x[low - 1] ? low : low - 1;
+  const before = lastBefore(series.x.length, (i) => series.x[i] > x);
+  const after = before + 1;
+  if (series.step || before < 0 || after === series.x.length) return before;
+  return series.x[after] - x < x - series.x[before] ? after : before;
 }
 
 function lineChart(spec) {

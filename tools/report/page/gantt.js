@@ -274,17 +274,6 @@ class Gantt {
   }
 }
 
-function lastBefore(count, isAfter) {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isAfter(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low - 1;
-}
-
 function lastAtOrBefore(items, time) {
   return lastBefore(items.length, (i) => items[i].begin > time);
 }

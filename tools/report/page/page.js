@@ -51,7 +51,7 @@ function anyNumber(values) {
 
 const ratioAxis = {xFrom: 0, yLabel: "makespan / one device", yFormat: formatRatio, reference: {y: 1, label: "one device"}};
 
-// One run: its three curves in one chart.
+// One run: all its curves in one chart.
 function runChart(group, run, axis) {
   const series = ratioSeries.filter(({key, table}) => anyNumber(run[table][key])).map(({key, table, name, style}) => ({name, style, x: run[table][axis], y: run[table][key]}));
   if (series.length === 0) return missing(`${group.name} has no metrics yet.`, "They come with the first update.");

@@ -1,6 +1,6 @@
 // Tables: plain ones, ones that sort, and the data behind a chart.
 //
-// columns: [{label, number (aligned right), format (value -> text), note}]; rows: arrays of values.
+// columns: [{label, number (aligned right), format (value -> text)}]; rows: arrays of values.
 
 function cell(column, value, index) {
   const text = column.format ? column.format(value) : String(value ?? "–");
