@@ -35,6 +35,8 @@ async function checkReport(frame) {
   const expect = (name, holds, detail = "") => { problems[name] = holds ? "" : `failed ${detail}`; };
 
   expect("sections", all("main > section > h2").length === 5, all("h2").map((h) => h.textContent));
+  const sources = page.querySelector("#sources").textContent;
+  expect("every source is named", ["run1", "run2", "results.json", "anytime.json"].every((name) => sources.includes(name)), sources);
   expect("nothing is left out", all(".missing").length === 0, all(".missing").map((p) => p.textContent));
   expect("names stay text", all("#harm").length === 0 && frame.contentWindow.harmed === undefined);
   expect("page does not scroll sideways", page.documentElement.scrollWidth <= frame.clientWidth, page.documentElement.scrollWidth);

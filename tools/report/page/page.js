@@ -252,7 +252,7 @@ function themeButton() {
   label();
 }
 
-document.getElementById("sources").textContent = [...data.runs.map((run) => run.path), ...data.results.map((results) => results.path)].join(" · ");
+document.getElementById("sources").textContent = [...data.runs, ...data.results, ...data.anytime].map((source) => source.path).join(" · ");
 themeButton();
 learningSection();
 methodsSection();
