@@ -1,4 +1,6 @@
 // The `emplace` command: one file a subcommand. Each adds its options to the parser and, when chosen, sets `run`.
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -13,13 +15,14 @@
 namespace emplace {
 namespace {
 
-// Throws BadInput for a command that is in Python: its program of this name runs this one for all others.
+// Commands of the Python package: its program of this name runs this one for all others.
+constexpr std::array<std::string_view, 4> kPythonCommands = {"apply", "flags", "import", "probe"};
+
+// Throws BadInput for a command that is in Python.
 void RefusePythonCommand(std::string_view name) {
-  for (const std::string_view of_python : {"apply", "flags", "import", "probe"}) {
-    if (name != of_python) continue;
-    throw BadInput(StrCat("'", name, "' is in the Python package, whose emplace this is not, expected the one that ",
-                          "`pip install .` installs (docs/python.md)"));
-  }
+  if (std::ranges::find(kPythonCommands, name) == kPythonCommands.end()) return;
+  throw BadInput(StrCat("'", name, "' is in the Python package, whose emplace this is not, expected the one that ",
+                        "`pip install .` installs (docs/python.md)"));
 }
 
 }  // namespace
@@ -31,8 +34,9 @@ int main(int argc, char** argv) {
   return emplace::RunMain("emplace", [&] {
     CLI::App app("Places the ops of neural network graphs on devices, by learned policies and by other methods.");
     app.set_version_flag("--version", "emplace " EMPLACE_VERSION);
-    app.footer(
-        "With the Python package (docs/python.md) `emplace` also has: apply, flags, import, probe, costs --from");
+    app.footer("With the Python package (docs/python.md) `emplace` also has: " +
+               emplace::Join({emplace::kPythonCommands.begin(), emplace::kPythonCommands.end()}, ", ") +
+               ", costs --from");
     app.require_subcommand(1);
     app.fallthrough(false);
     std::function<int()> run;

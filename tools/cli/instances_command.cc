@@ -12,6 +12,7 @@
 #include "simulator/graph/graph_io.h"
 #include "simulator/instances/instance_source.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/placing_options.h"
 
 namespace emplace {
 namespace {
@@ -24,13 +25,6 @@ struct InstancesArguments {
   uint64_t seed = 1;
   std::map<std::string, std::string> limits;  // Fields of InstanceConfig that are given.
 };
-
-// "--max-ops"
-std::string OptionOf(const ConfigField& field) {
-  std::string name = "--" + field.name;
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
 
 InstanceConfig ConfigOf(const InstancesArguments& args) {
   InstanceConfig config;
@@ -87,7 +81,7 @@ void AddInstancesCommand(CLI::App& generate, std::function<int()>& run) {
   for (const FieldTable<InstanceConfig> table = InstanceFields(); const ConfigField& field : table.fields()) {
     const std::string name = field.name;
     const auto set = [args, name](const std::string& text) { args->limits[name] = text; };
-    command->add_option_function<std::string>(OptionOf(field), set, field.help)
+    command->add_option_function<std::string>(FlagOf(field), set, field.help)
         ->default_str(TextOf(field.get(&defaults)));
   }
   command->callback([args, &run] { run = [args] { return GenerateInstances(*args); }; });

@@ -26,11 +26,9 @@ void AddOrderOption(CLI::App& command, std::string& order) {
 
 void AddOwnOptions(CLI::App& command, std::map<std::string, std::string>& values) {
   for (const OwnOption& option : OwnOptions()) {
-    std::string flag = "--" + option.field.name;
-    std::ranges::replace(flag, '_', '-');
     command
         .add_option_function<std::string>(
-            flag, [&values, name = option.field.name](const std::string& text) { values[name] = text; },
+            FlagOf(option.field), [&values, name = option.field.name](const std::string& text) { values[name] = text; },
             StrCat(option.field.help, " (method ", Join(option.methods, ", "), "; default: ", TextOf(option.value),
                    ")"))
         ->type_name(option.field.Expected(option.value));
@@ -47,6 +45,12 @@ void AddObjectiveOption(CLI::App& command, std::string& objective) {
 }
 
 }  // namespace
+
+std::string FlagOf(const ConfigField& field) {
+  std::string flag = "--" + field.name;
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
 
 void AddPlacingOptions(CLI::App& command, PlacingWishes& wishes) {
   AddOrderOption(command, wishes.order);

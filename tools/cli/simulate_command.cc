@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/file_io.h"
+#include "common/files/json_text.h"
 #include "common/files/output_files.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
@@ -63,7 +64,7 @@ int Simulate(const SimulateArguments& args) {
                                              {"peak_bytes", timeline.peak_bytes},
                                              {"start_us", timeline.start_us},
                                              {"finish_us", timeline.finish_us}};
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", JsonLine(document).c_str());
   } else {
     PrintSummary(graph, cluster, sim, placement, timeline);
   }
