@@ -29,8 +29,7 @@
 
 namespace emplace {
 
-// The trajectories depend only on the constructor's arguments and the weights at the start of each
-// wave.
+// The trajectories depend only on the constructor's arguments and the weights at the start of each wave.
 class Rollout final : public EpisodePlayer {
  public:
   // Each episode draws from a Fork of `rng`, and has a Measure of its own. REQUIRES: tasks outlive the rollout and are

@@ -38,8 +38,8 @@ namespace emplace {
 namespace {
 
 constexpr std::chrono::milliseconds kGoodbyeTimeout(10'000);  // For the actors to end.
-constexpr std::chrono::milliseconds kPredecessorTimeout(
-    60'000);  // For a learner that was told to stop to leave the run directory.
+// For a learner that was told to stop to leave the run directory.
+constexpr std::chrono::milliseconds kPredecessorTimeout(60'000);
 
 constexpr std::chrono::milliseconds kLastWords(2000);
 

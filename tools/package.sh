@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds and packs emplace-VERSION-linux-PROCESSOR.tar.gz: the programs, every library they need but the C library, configs/ and
-# launch/. It runs from whatever folder it is unpacked into, on machines where nothing else is installed; launch/cluster.sh in
-# it works as the one of a checkout. Prints the archive's path.
+# Builds and packs emplace-VERSION-linux-PROCESSOR.tar.gz: the programs, every library they need but the C library, configs/,
+# models/, launch/ and the documentation. It runs from whatever folder it is unpacked into, on machines where nothing else is
+# installed; launch/cluster.sh in it works as the one of a checkout. Prints the archive's path.
 #
 #   tools/package.sh [--gpu] [FOLDER]
 #

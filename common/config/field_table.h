@@ -21,8 +21,8 @@ namespace emplace {
 struct FieldSize {
   std::string name = "";  // Empty: that of the field.
   int64_t per_unit = 1;   // The file's number is the value times this: 10 for tenths. A truth value is 0 or 1.
-  std::optional<int64_t> if_absent =
-      std::nullopt;  // For files from before the field; nullopt: the number has to be there.
+  // For files from before the field; nullopt: the number has to be there.
+  std::optional<int64_t> if_absent = std::nullopt;
 };
 
 // One key of a section. Its value is a whole number, a number, a truth value, a text or a list of texts.

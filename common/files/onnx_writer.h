@@ -23,8 +23,8 @@ enum class OnnxType : uint8_t { kFloat = 1, kInt64 = 7, kBool = 9 };  // The val
 // those that Add makes, which are "operator/number".
 class OnnxWriter {
  public:
-  using Dimension =
-      std::variant<int64_t, std::string>;  // A size, or the name of one that is known when the model runs.
+  // A size, or the name of one that is known when the model runs.
+  using Dimension = std::variant<int64_t, std::string>;
   using Attributes = std::vector<std::pair<std::string, std::variant<int64_t, std::string>>>;
 
   explicit OnnxWriter(std::string name) : name_(std::move(name)) {}

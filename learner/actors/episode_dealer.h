@@ -47,8 +47,8 @@ class EpisodeDealer {
   std::vector<Episode> episodes_ EMPLACE_GUARDED_BY(mu_);
   size_t missing_ EMPLACE_GUARDED_BY(mu_);
   std::optional<Time> began_ EMPLACE_GUARDED_BY(mu_);  // When the first episode of this version was dealt.
-  std::chrono::steady_clock::duration overdue_
-      EMPLACE_GUARDED_BY(mu_);  // An episode that is not back after this time is dealt again.
+  // An episode that is not back after this time is dealt again.
+  std::chrono::steady_clock::duration overdue_ EMPLACE_GUARDED_BY(mu_);
 };
 
 }  // namespace emplace

@@ -21,8 +21,8 @@ class Plateau {
   struct Options {
     int64_t patience = 0;  // Evaluations in each of the two means, at least 2; 0: there is never a plateau.
     double min_gain = 0;   // The least gain that is worth going on for, as a share of the ratio: 0.01 is 1%.
-    int64_t first_update =
-        0;  // No plateau before this update: until then the entropy bonus keeps the policy undecided.
+    // No plateau before this update: until then the entropy bonus keeps the policy undecided.
+    int64_t first_update = 0;
     std::string graphs = "validation";  // Which graphs the evaluations are on, for the sentence.
   };
   // What earlier sittings have evaluated, as history() returns it, and the updates before the last of these

@@ -106,8 +106,8 @@ torch::Tensor PlacetoNet::Forward(const PlacetoBatch& batch) const {
   const auto mlp = [this](int32_t first, const torch::Tensor& x) {
     return torch::relu(Layer(first + 1, torch::relu(Layer(first, x))));
   };
-  const torch::Tensor self =
-      Layer(kSelf + 2, torch::relu(Layer(kSelf + 1, torch::relu(Layer(kSelf, batch.features)))));  // [n, S, m]
+  // [n, S, m]
+  const torch::Tensor self = Layer(kSelf + 2, torch::relu(Layer(kSelf + 1, torch::relu(Layer(kSelf, batch.features)))));
 
   const auto pass_messages = [&](const torch::Tensor& neighbours, int32_t direction) {
     const int32_t f = kDirections + direction * kLayersPerDirection;

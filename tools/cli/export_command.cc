@@ -50,9 +50,8 @@ OrderedJson Described(const RunPolicy& policy) {
 }
 
 struct FoundGraph {
-  OrderedJson
-      described;      // {"graph", "sampled_episodes", "sampled_steps", and, null where nothing is found: "makespan_us",
-                      // ...}
+  // {"graph", "sampled_episodes", "sampled_steps", and, null where nothing is found: "makespan_us", ...}
+  OrderedJson described;
   std::string bytes;  // Of its placement's file; empty: no placement that fits has been found yet.
 };
 

@@ -1,5 +1,6 @@
 # `cmake --install BUILD --prefix DIR`: a folder that can be moved to any machine with the same processor and a C library as
-# new: the programs in bin/, every library they need but the C library in lib/, configs/ and launch/. tools/package.sh packs it.
+# new: the programs in bin/, every library they need but the C library in lib/, configs/, models/, launch/ and the documentation.
+# tools/package.sh packs it.
 
 # A program looks for libraries beside itself, and so do the libraries it loads: that is what the older of the two kinds of
 # run path does (no new dtags).

@@ -1,4 +1,4 @@
-// Which cores of this computer each device of a cluster file is.
+// Which cores or which GPU of this computer each device of a cluster file is.
 #pragma once
 
 #include <cstdint>

@@ -2,10 +2,10 @@
 // their schema, *_codec.h translate them.
 //
 // The learner binds two sockets: control (ROUTER, at the port that actors are given) and trajectories (ROUTER, with
-// bounded queues). An actor sends Hello on control until it gets a Welcome. Then it sends
-// trajectories, and a Heartbeat every actor.heartbeat_s seconds. After a notice of a newer version it asks for the
-// weights when its episodes end. In lockstep it also asks which episodes to play. An actor that measures its rewards on
-// hardware says so in its Hello; it also gets the graphs' ops, to run them, and measures placements for the learner.
+// bounded queues). An actor sends Hello on control until it gets a Welcome. Then it sends trajectories, and a Heartbeat
+// every actor.heartbeat_s seconds. After a notice of a newer version it asks for the weights when its episodes end. In
+// lockstep it also asks which episodes to play. An actor that measures its rewards on hardware says so in its Hello; it
+// also gets the graphs' ops, to run them, and measures placements for the learner.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,8 @@ struct Welcome {
   uint64_t first_sequence = 1;        // The first sequence number of this incarnation.
   std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
-  std::vector<ArrayBundle>
-      tasks;  // [graphs] PlacementTasks by GraphId, as simulator/task/placement_task.h bundles them.
+  // [graphs] PlacementTasks by GraphId, as simulator/task/placement_task.h bundles them.
+  std::vector<ArrayBundle> tasks;
   // For an actor that measures, or plays trials on graphs; else empty:
   std::string machine = {};              // The devices, as a YAML text of simulator/machine/cluster.h.
   std::vector<std::string> graphs = {};  // [graphs] by GraphId, as JSON texts of simulator/graph/graph_io.h.

@@ -168,8 +168,8 @@ struct RunState {
   LinkedQueues started;
   std::vector<double> device_free_at;  // [D] us; when the device can start its next op
   std::vector<double> idle_us;         // [D] for how long the device has had nothing to run before its last op
-  std::vector<int32_t>
-      log;  // [n + most transfers] events that made inputs ready: op ends as op, deliveries as ~transfer
+  // [n + most transfers] events that made inputs ready: op ends as op, deliveries as ~transfer
+  std::vector<int32_t> log;
   std::vector<double> log_us;  // [n + most transfers] when each of them was
   size_t log_size = 0;
   Timeline timeline;

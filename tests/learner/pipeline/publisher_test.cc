@@ -108,8 +108,8 @@ class PublisherTest : public testing::Test {
   std::optional<PolicyUpdater> updater_;
   std::optional<RunDirectory> dir_;
   std::optional<CheckpointStore> store_;
-  std::vector<int64_t>
-      checkpoints_then_;  // The newest checkpoint's updates at each WritePlacements; -1: there was none.
+  // The newest checkpoint's updates at each WritePlacements; -1: there was none.
+  std::vector<int64_t> checkpoints_then_;
   std::optional<BestPolicy> best_;
   std::optional<Plateau> plateau_;
   std::optional<Metrics> metrics_;

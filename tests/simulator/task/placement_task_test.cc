@@ -183,8 +183,8 @@ TEST(PlacementTask, OneWithoutOpsIsRefused) {
 }
 
 TEST(PlacementTask, EveryArrayIsNeededAndHasItsSize) {
-  const PlacementTask task =
-      SmallTask(LinkModel::kTopology);  // Has all arrays that the other models have, and its own.
+  // Has all arrays that the other models have, and its own.
+  const PlacementTask task = SmallTask(LinkModel::kTopology);
   for (size_t i = 0; i < Arrays(task).size(); ++i) {
     ArrayBundle missing = ToBundle(task);
     const std::string name = missing.arrays()[i].name;
