@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/error_place.h"
 #include "common/rng.h"
+#include "common/shuffle.h"
 #include "common/strings.h"
 #include "simulator/families/program/lower.h"
 #include "simulator/families/workloads/amoebanet.h"
@@ -106,9 +107,7 @@ void Split(const FamilyOptions& options, Family& family) {
   std::vector<size_t> order(static_cast<size_t>(options.count));
   std::iota(order.begin(), order.end(), size_t{0});
   Rng rng = Rng(20).Fork("split");
-  for (size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
-  }
+  Shuffle(order, rng);
   const auto middle = order.begin() + options.train;
   family.train.assign(order.begin(), middle);
   family.test.assign(middle, order.end());

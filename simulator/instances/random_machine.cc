@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "common/shuffle.h"
 #include "common/strings.h"
 #include "simulator/instances/draws.h"
 
@@ -31,8 +32,7 @@ std::vector<size_t> DrawKinds(Rng& rng, int32_t devices) {
   if (Chance(rng, 0.5)) {
     std::ranges::sort(kind_of);
   } else {
-    for (size_t i = kind_of.size(); i > 1; --i)
-      std::swap(kind_of[i - 1], kind_of[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+    Shuffle(kind_of, rng);
   }
   return kind_of;
 }

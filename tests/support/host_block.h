@@ -8,10 +8,10 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "common/rng.h"
+#include "common/shuffle.h"
 #include "policy/placeto/cuda/pipeline.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
@@ -42,9 +42,7 @@ class HostBlock {
   static std::vector<int32_t> Shuffled(int32_t count, Rng& rng) {
     std::vector<int32_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
-    for (size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1], order[static_cast<size_t>(rng.Next() % i)]);
-    }
+    Shuffle(order, rng);
     return order;
   }
 

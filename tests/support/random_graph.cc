@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/shuffle.h"
 #include "common/strings.h"
 #include "tests/support/make_op.h"
 
@@ -88,10 +89,7 @@ OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options) {
   // `rank` hides the topological order: the order of ops need not be one.
   std::vector<size_t> rank(n);
   std::iota(rank.begin(), rank.end(), size_t{0});
-  if (rng.UniformInt(0, 1) == 1) {
-    for (size_t i = n; i > 1; --i)
-      std::swap(rank[i - 1], rank[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
-  }
+  if (rng.UniformInt(0, 1) == 1) Shuffle(rank, rng);
   std::vector<size_t> op_at(n);
   for (size_t o = 0; o < n; ++o) op_at[rank[o]] = o;
 

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "common/ids.h"
 #include "common/rng.h"
+#include "common/shuffle.h"
 #include "simulator/engine/free_sources.h"
 
 namespace emplace {
@@ -15,8 +15,7 @@ namespace emplace {
 inline std::vector<OpIndex> RandomPriority(Rng& rng, int32_t num_ops) {
   std::vector<OpIndex> ops(static_cast<size_t>(num_ops));
   std::iota(ops.begin(), ops.end(), 0);
-  for (size_t i = ops.size(); i > 1; --i)
-    std::swap(ops[i - 1], ops[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+  Shuffle(ops, rng);
   return ops;
 }
 

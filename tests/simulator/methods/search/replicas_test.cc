@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/shuffle.h"
 #include "common/strings.h"
 #include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/simulator.h"
@@ -219,8 +220,7 @@ PlacementTask RandomMicrobatches(Rng& rng) {
   }
   std::vector<OpIndex> at(ops.size());
   std::iota(at.begin(), at.end(), 0);
-  for (size_t i = at.size(); i > 1; --i)
-    std::swap(at[i - 1], at[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+  Shuffle(at, rng);
   std::vector<Op> shuffled(ops.size());
   for (size_t op = 0; op < ops.size(); ++op) {
     Op& to = shuffled[static_cast<size_t>(at[op])] = ops[op];
