@@ -13,7 +13,6 @@
 #endif
 #define EMPLACE_GUARDED_BY(mutex) EMPLACE_ANNOTATE(guarded_by(mutex))
 #define EMPLACE_REQUIRES(mutex) EMPLACE_ANNOTATE(requires_capability(mutex))
-#define EMPLACE_EXCLUDES(mutex) EMPLACE_ANNOTATE(locks_excluded(mutex))
 
 namespace emplace {
 

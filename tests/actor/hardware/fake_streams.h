@@ -61,7 +61,7 @@ class FakeStreams : public Streams {
   static constexpr int32_t kNone = -1;
 
   void Add(StreamId id, Task task) EMPLACE_REQUIRES(mu_);
-  void Work(Stream& stream) EMPLACE_EXCLUDES(mu_);
+  void Work(Stream& stream);
   DeviceIndex OwnerOf(StreamId id) const;
 
   const std::vector<char> has_streams_;
