@@ -6,7 +6,7 @@
 #   tools/setup.sh --tests       what tests/run.sh needs besides: clang, Chromium, Slurm, what tests the Python package, ...
 #   tools/setup.sh --no-torch    everything but LibTorch
 #
-# The environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-2.11.0}. The Python package is built and tested in
+# The environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-VERSION}. The Python package is built and tested in
 # ${EMPLACE_PYTHON_VENV:-$XDG_CACHE_HOME/emplace/python-tests}, which also sees that torch.
 set -euo pipefail
 
