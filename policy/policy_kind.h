@@ -76,6 +76,7 @@ class PolicyKind {
 
   virtual std::vector<SizeField> Sizes() const = 0;
   virtual std::vector<RetiredSize> RetiredSizes() const { return {}; }
+  // Throws BadInput "policy.x is ..." for keys that do not go together.
   virtual PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const = 0;
   virtual std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const = 0;
   // A new policy's parameters, in the order of Parameters.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/error_place.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/config/config_reader.h"
@@ -57,6 +58,8 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
   if (const std::optional<std::string> why = WhyLimitsCross(config.instances, "instances.")) {
     throw BadInput(StrCat(source, ": ", *why));
   }
+  // Throws for keys of the kind that do not go together, for any number of devices.
+  WithPlace(source, [&] { return FindPolicyKind(config.policy.kind).Shape(config.policy, 1); });
   const TrainingConfig& training = config.training;
   if (training.lockstep() && config.environment.start == Start::kBest) {
     throw BadInput(StrCat(source,

@@ -103,6 +103,15 @@ TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
               HasSubstr("instances.min_devices is 5, expected at most instances.max_devices, 4"));
 }
 
+TEST(RunConfig, KeysOfAKindThatDoNotGoTogetherAreTold) {
+  EXPECT_THAT(ConfigError("policy: {kind: sgdp, heads: 3}\n"),
+              HasSubstr("run.yaml: policy.heads is 3, expected a divisor of policy.hidden, "));
+  for (const char* kind : {"rnn", "hierarchical"}) {
+    EXPECT_THAT(ConfigError("", {std::string("policy.kind=") + kind, "policy.hidden=31"}),
+                HasSubstr("run.yaml: policy.hidden is 31, expected an even number"));
+  }
+}
+
 TEST(RunConfig, GraphsToJudgeByAreNoneOfTheOthers) {
   const std::string lists = "workload: {family: '', train_graphs: [a.json, a.json, b.json], ";
   EXPECT_EQ(Parse(lists + "validation_graphs: [c.json], test_graphs: [d.json]}\n").workload.train_graphs.size(), 3U);
