@@ -13,6 +13,7 @@
 #include "learner/update/evolution/widened_planner.h"
 #include "learner/update/make_engine.h"
 #include "learner/update/policy_updater.h"
+#include "policy/field_sizes.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
@@ -76,17 +77,19 @@ std::unique_ptr<Updater> MakeUpdater(const RunConfig& config, const Workload& wo
 
 // nullopt: the run starts from the beginning.
 std::optional<Checkpoint> CheckpointToResume(const RunConfig& config, const Workload& workload,
-                                             const CheckpointStore& store, const Rng& rng) {
+                                             const CheckpointStore& store) {
   std::optional<Checkpoint> checkpoint = store.LoadNewest();
   if (!checkpoint) {
     LogWarning("there is no checkpoint yet: the run starts from the beginning");
     return std::nullopt;
   }
   // One that began with a trained policy goes on without it: the file need not be there any more.
-  if (config.policy.initial.empty() && !(checkpoint->policy.shape == NewNetwork(config, workload, rng).shape)) {
-    throw BadInput(StrCat(
-        store.folder().string(),
-        ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
+  if (config.policy.initial.empty()) {
+    const PolicyShape shape = FindPolicyKind(config.policy.kind).Shape(config.policy, workload.num_devices);
+    const std::string difference = FirstDifference(shape, checkpoint->policy.shape);
+    if (!difference.empty()) {
+      throw BadInput(StrCat(store.folder().string(), ": ", difference, ", as when the run was started"));
+    }
   }
   if (!checkpoint->graphs_hash.empty() && checkpoint->graphs_hash != workload.graphs_hash) {
     throw BadInput(StrCat(store.folder().string(), ": the run's graphs are no longer those that it was started with, ",
@@ -101,7 +104,7 @@ LearningState::LearningState(const RunConfig& config, const Workload& workload, 
                              bool resume, RankGroup* ranks)
     : rng(config.seed) {
   std::optional<Checkpoint> checkpoint;
-  if (resume) checkpoint = CheckpointToResume(config, workload, store, rng);
+  if (resume) checkpoint = CheckpointToResume(config, workload, store);
   if (!checkpoint) {
     updater = MakeUpdater(config, workload, InitialWeights(config, workload, rng), ranks);
     return;

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "common/strings.h"
+#include "policy/policy_kinds.h"
 
 namespace emplace {
 namespace {
@@ -50,6 +52,22 @@ void SetSizes(const std::vector<ConfigField>& fields, const std::map<std::string
   for (const ConfigField& field : fields) {
     if (field.size) field.set(keys, FromSize(*field.size, sizes.at(field.size->name), field.get(keys)));
   }
+}
+
+std::string FirstDifference(const PolicyShape& shape, const PolicyShape& expected) {
+  if (shape.kind != expected.kind) return StrCat("policy.kind is ", shape.kind, ", expected ", expected.kind);
+  if (shape.num_devices != expected.num_devices) {
+    return StrCat("the machine has ", shape.num_devices, " devices, expected ", expected.num_devices);
+  }
+  const PolicyKind& kind = FindPolicyKind(shape.kind);
+  for (const ConfigField& field : kind.fields()) {
+    if (!field.size || shape.sizes.at(field.size->name) == expected.sizes.at(field.size->name)) continue;
+    const auto text = [&](const PolicyShape& of) {
+      return TextOf(FromSize(*field.size, of.sizes.at(field.size->name), kind.Defaults().at(field.name)));
+    };
+    return StrCat("policy.", field.name, " is ", text(shape), ", expected ", text(expected));
+  }
+  return "";
 }
 
 }  // namespace emplace

@@ -19,4 +19,8 @@ std::map<std::string, int64_t> SizesIn(const std::vector<ConfigField>& fields, c
 // Sets the sizes in the struct `keys`. REQUIRES: all are there, each within its range.
 void SetSizes(const std::vector<ConfigField>& fields, const std::map<std::string, int64_t>& sizes, void* keys);
 
+// The first key by which a policy is another than the expected one: "policy.hidden is 32, expected 64"; or what is said
+// of its kind or the machine. Empty: there is none.
+std::string FirstDifference(const PolicyShape& shape, const PolicyShape& expected);
+
 }  // namespace emplace
