@@ -9,16 +9,8 @@
 set -uo pipefail
 trap '' PIPE  # Who reads our output may end before us (| tee, | head): the run still ends with its checkpoint.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=lib/arguments.sh
-source "$root/launch/lib/arguments.sh" || exit 1
-# shellcheck source=lib/build.sh
-source "$root/launch/lib/build.sh" || exit 1
-# shellcheck source=lib/preflight.sh
-source "$root/launch/lib/preflight.sh" || exit 1
-# shellcheck source=lib/supervise.sh
-source "$root/launch/lib/supervise.sh" || exit 1
-# shellcheck source=lib/train.sh
-source "$root/launch/lib/train.sh" || exit 1
+# shellcheck source=lib/parts.sh
+source "$root/launch/lib/parts.sh" || exit 1
 # In one function: bash reads a script as it runs it, and a pull or an edit must not reach a run that goes on for hours.
 main() {
   parse_arguments "$@"

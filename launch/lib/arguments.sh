@@ -62,23 +62,37 @@ choose_mode() {
   mode=$1
 }
 
+# value_of OPTION: what has to follow it; empty: nothing.
+value_of() {
+  case $1 in
+    --dir) echo "a folder" ;;
+    --actors | --hardware | --gpus | --nodes | --actors-per-node | --ranks-per-node) echo "a number" ;;
+    --set) echo "section.key=value" ;;
+    --hosts) echo "a file" ;;
+    --partition) echo "a name" ;;
+    --time) echo "a time, such as 2:00:00" ;;
+    --gres) echo "a list, such as gpu:2" ;;
+  esac
+}
+
 parse_arguments() {
   while (( $# > 0 )); do
+    (( $# > 1 )) || [[ -z $(value_of "$1") ]] || bad_usage "$1 needs $(value_of "$1")"
     case $1 in
-      --dir) (( $# > 1 )) || bad_usage "--dir needs a folder"; run_dir=$2; shift 2 ;;
-      --actors) (( $# > 1 )) || bad_usage "--actors needs a number"; actors=$2; shift 2 ;;
-      --hardware) (( $# > 1 )) || bad_usage "--hardware needs a number"; hardware=$2; positive --hardware "$2"; shift 2 ;;
+      --dir) run_dir=$2; shift 2 ;;
+      --actors) actors=$2; shift 2 ;;
+      --hardware) hardware=$2; positive --hardware "$2"; shift 2 ;;
       --resume) resume=(--resume); shift ;;
-      --set) (( $# > 1 )) || bad_usage "--set needs section.key=value"; sets+=(--set "$2"); shift 2 ;;
+      --set) sets+=(--set "$2"); shift 2 ;;
       --slurm) choose_mode slurm; shift ;;
-      --hosts) (( $# > 1 )) || bad_usage "--hosts needs a file"; choose_mode hosts; hosts_file=$2; shift 2 ;;
-      --nodes) (( $# > 1 )) || bad_usage "--nodes needs a number"; nodes_wanted=$2; shift 2 ;;
-      --actors-per-node) (( $# > 1 )) || bad_usage "--actors-per-node needs a number"; actors_per_node=$2; shift 2 ;;
-      --ranks-per-node) (( $# > 1 )) || bad_usage "--ranks-per-node needs a number"; ranks_per_node=$2; shift 2 ;;
-      --partition) (( $# > 1 )) || bad_usage "--partition needs a name"; partition=$2; shift 2 ;;
-      --time) (( $# > 1 )) || bad_usage "--time needs a time, such as 2:00:00"; time_limit=$2; shift 2 ;;
-      --gpus) (( $# > 1 )) || bad_usage "--gpus needs a number"; gpus=$2; shift 2 ;;
-      --gres) (( $# > 1 )) || bad_usage "--gres needs a list, such as gpu:2"; gres=$2; shift 2 ;;
+      --hosts) choose_mode hosts; hosts_file=$2; shift 2 ;;
+      --nodes) nodes_wanted=$2; shift 2 ;;
+      --actors-per-node) actors_per_node=$2; shift 2 ;;
+      --ranks-per-node) ranks_per_node=$2; shift 2 ;;
+      --partition) partition=$2; shift 2 ;;
+      --time) time_limit=$2; shift 2 ;;
+      --gpus) gpus=$2; shift 2 ;;
+      --gres) gres=$2; shift 2 ;;
       -h | --help) show_help; exit 0 ;;
       -*) bad_usage "unknown option '$1'" ;;
       *) [[ -z $config ]] || bad_usage "a second configuration '$1'"; config=$1; shift ;;

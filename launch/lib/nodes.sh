@@ -15,6 +15,13 @@ make_tethers() {
   rm -r "$folder"
 }
 
+# Starts what on_node has put into `remote`, in a process group of its own: it ends with what this file descriptor holds.
+start_remote() {  # start_remote DESCRIPTOR
+  set -m
+  "${remote[@]}" <"/proc/self/fd/$1" 8>&- 9>&- &
+  set +m
+}
+
 start_learner() {
   local remote
   local await=()
@@ -23,10 +30,8 @@ start_learner() {
   on_node 0 "$root/launch/tethered.sh" "$bin/emplace-learner" --config "$config" --dir "$run_dir" "${resume[@]}" "${await[@]}" \
     --set network.bind=0.0.0.0 --set "network.advertise=$learner_host" --set "network.keys=$run_dir/keys/learner.keys" \
     "${sets[@]}" "${rank_sets[@]}"
-  set -m
-  "${remote[@]}" </proc/self/fd/8 8>&- 9>&- &
+  start_remote 8
   learner=$!
-  set +m
 }
 
 is_learners_own() { :; }  # It is a process of another node.
@@ -38,10 +43,8 @@ start_child() {
   local remote
   on_node "$1" "$root/launch/tethered.sh" "$root/launch/node.sh" "$address" "$run_dir/keys/actor-$1.keys" "${nodes[$1]}" \
     "${slots[$1]}" "$bin" "$run_dir/logs" "$hardware"
-  set -m
-  "${remote[@]}" </proc/self/fd/9 8>&- 9>&- &
+  start_remote 9
   child_pid[$1]=$!
-  set +m
 }
 
 # A rank ends with the learner, and is not replaced: without it there is no learner.
@@ -55,10 +58,8 @@ start_ranks() {
     done
     on_node "$node" "$root/launch/tethered.sh" "$bin/emplace-learner" --rank "$rank" --leader "$leader" \
       --keys "$run_dir/ranks.keys" --gpu "$((rank - before))"
-    set -m
-    "${remote[@]}" </proc/self/fd/8 8>&- 9>&- >>"$run_dir/logs/rank-$rank.log" 2>&1 &
+    start_remote 8 >>"$run_dir/logs/rank-$rank.log" 2>&1
     rank_pid[rank]=$!
-    set +m
   done
 }
 

@@ -23,6 +23,10 @@ expect "actors that measure need others" test "$(actors_of --actors 0 --hardware
 expect "a run without any actor starts" test "$(actors_of --actors 0)" = "cluster.sh: --actors is '0', expected a number from 1 to 9999 (see --help)"
 expect "'0x' is a number of actors" test "$(actors_of --actors 0x --hardware 1)" = "cluster.sh: --actors is '0x', expected a number from 1 to 9999 (see --help)"
 
+for option in --dir --actors --hardware --set --hosts --nodes --actors-per-node --ranks-per-node --partition --time --gpus --gres; do
+  expect "$option needs a value" grep -Eq "^cluster.sh: $option needs (a|section)[^(]+ \\(see --help\\)$" <(actors_of "$option")
+done
+
 # refusal CONFIGURATION: why a run of this resolved configuration cannot measure, from a stand-in for `emplace config`.
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
