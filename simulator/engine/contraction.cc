@@ -106,7 +106,7 @@ class Contractor {
     graph_.param_bytes[to] += whole_.param_bytes[from];
     const int64_t staying_bytes = whole_.staying_bytes[from];
     int64_t held_bytes = 0;  // By tensors that are sent to other groups.
-    for (int32_t tensor = whole_.tensor_begin[from]; tensor < whole_.tensor_begin[from + 1]; ++tensor) {
+    for (const int32_t tensor : whole_.TensorsOf(member)) {
       std::vector<OpIndex> readers;
       for (const OpIndex reader : whole_.tensor_consumers.Row(tensor)) {
         const OpIndex by = op_of_[static_cast<size_t>(reader)];

@@ -27,13 +27,30 @@ struct LinkTimes {
 // The cost of an op on a device that may not run it is NaN.
 inline bool MayRunAt(double cost_us) { return !std::isnan(cost_us); }
 
+// The tensors from `first` to the one before `last`. (clang 14 does not take std::views::iota.)
+struct TensorRange {
+  struct Iterator {
+    int32_t tensor;
+    int32_t operator*() const { return tensor; }
+    Iterator& operator++() {
+      ++tensor;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+  };
+  Iterator first;
+  Iterator last;
+  Iterator begin() const { return first; }
+  Iterator end() const { return last; }
+};
+
 // n ops, D devices, T tensors. A tensor is an output that somebody reads; the control signal of an op counts as one
 // more output, of 0 bytes, after its data outputs. Tensors are ordered by producer, then by output index.
 struct SimGraph {
   int32_t num_ops = 0;
   int32_t num_devices = 0;
   std::vector<double> cost_us;        // [n * D] row-major; MayRunAt
-  std::vector<int32_t> tensor_begin;  // [n + 1] tensors of op o: [tensor_begin[o], tensor_begin[o + 1])
+  std::vector<int32_t> tensor_begin;  // [n + 1] TensorsOf
   std::vector<int64_t> tensor_bytes;  // [T]
   Csr tensor_consumers;               // [T] ops that read it, ascending, no repeats
   std::vector<int32_t> num_inputs;    // [n] distinct (tensor, consumer) pairs that end here
@@ -76,6 +93,11 @@ struct SimGraph {
   double MeanBusyUs(OpIndex op) const;
   // [groups * D] row-major: 1 where every op of the group may run, else 0. group_of_op: [n], below `groups`.
   std::vector<uint8_t> AllowedOf(std::span<const GroupIndex> group_of_op, int32_t groups) const;
+  // The tensors of the op: from tensor_begin[op] to the one before tensor_begin[op + 1].
+  TensorRange TensorsOf(OpIndex op) const {
+    const auto o = static_cast<size_t>(op);
+    return {{tensor_begin[o]}, {tensor_begin[o + 1]}};
+  }
   // All that read an output of the op, once for each output.
   std::span<const int32_t> ReadersOf(OpIndex op) const {
     const auto o = static_cast<size_t>(op);

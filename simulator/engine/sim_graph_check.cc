@@ -49,7 +49,7 @@ void CheckHeldBytes(const SimGraph& graph) {
       throw ArrayError("staying_bytes", StrCat("holds ", graph.staying_bytes[o], " for outputs of ",
                                                graph.output_bytes[o], " bytes, expected 0 to as many"));
     }
-    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : graph.TensorsOf(static_cast<OpIndex>(o))) {
       const int64_t held = graph.tensor_held_bytes[static_cast<size_t>(tensor)];
       if (held < 0 || held > left) {
         throw ArrayError("tensor_held_bytes", StrCat("holds ", held, ", expected 0 to what the op's outputs have"));

@@ -21,7 +21,7 @@ SimGraph Subgraph(const SimGraph& whole, std::span<const OpIndex> kept) {
     graph.param_bytes.push_back(whole.param_bytes[o]);
     graph.temp_bytes.push_back(whole.temp_bytes[o]);
     graph.staying_bytes.push_back(whole.staying_bytes[o]);
-    for (int32_t tensor = whole.tensor_begin[o]; tensor < whole.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : whole.TensorsOf(op)) {
       std::vector<int32_t>& readers = graph.tensor_consumers.items;
       const size_t before = readers.size();
       for (const OpIndex reader : whole.tensor_consumers.Row(tensor)) {

@@ -22,8 +22,7 @@ std::vector<int32_t> LinksOf(const SimGraph& sim, const Transfer& transfer) {
 std::vector<OpIndex> TensorProducers(const SimGraph& sim) {
   std::vector<OpIndex> producers(sim.tensor_bytes.size());
   for (OpIndex o = 0; o < sim.num_ops; ++o) {
-    const auto i = static_cast<size_t>(o);
-    for (int32_t t = sim.tensor_begin[i]; t < sim.tensor_begin[i + 1]; ++t) producers[static_cast<size_t>(t)] = o;
+    for (const int32_t tensor : sim.TensorsOf(o)) producers[static_cast<size_t>(tensor)] = o;
   }
   return producers;
 }

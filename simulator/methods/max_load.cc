@@ -19,8 +19,7 @@ void AddTransfers(const SimGraph& sim, std::span<const DeviceIndex> placement, s
   std::vector<int32_t> counted_for(loads_us.size(), -1);  // [D] the last tensor that the device receives
   for (OpIndex op = 0; op < sim.num_ops; ++op) {
     const DeviceIndex maker = placement[static_cast<size_t>(op)];
-    for (int32_t tensor = sim.tensor_begin[static_cast<size_t>(op)];
-         tensor < sim.tensor_begin[static_cast<size_t>(op) + 1]; ++tensor) {
+    for (const int32_t tensor : sim.TensorsOf(op)) {
       bool sent = false;
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
         const DeviceIndex device = placement[static_cast<size_t>(reader)];

@@ -93,9 +93,7 @@ void ExecutorMemory::EndOp(OpIndex op, double now_us) {
   const size_t on = DeviceOf(op);
   Device& device = At(on, now_us);
   int64_t kept_bytes = graph_.staying_bytes[o];
-  for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
-    kept_bytes += CountReaders(tensor, on);
-  }
+  for (const int32_t tensor : graph_.TensorsOf(op)) kept_bytes += CountReaders(tensor, on);
   device.held_bytes -= graph_.output_bytes[o] - kept_bytes + graph_.temp_bytes[o];
   for (const int32_t reader : reads_.Row(op)) {
     const int32_t copy = copy_of_[static_cast<size_t>(reader)];

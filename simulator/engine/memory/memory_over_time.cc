@@ -42,7 +42,7 @@ class MemoryChanges {
       const auto i = static_cast<size_t>(o);
       const double start_us = timeline_.start_us[i];
       int64_t left_bytes = sim_.output_bytes[i] - sim_.staying_bytes[i];
-      for (int32_t tensor = sim_.tensor_begin[i]; tensor < sim_.tensor_begin[i + 1]; ++tensor) {
+      for (const int32_t tensor : sim_.TensorsOf(o)) {
         const auto t = static_cast<size_t>(tensor);
         const double read_us = LastReaderUs(tensor, placement_[i], timeline_.finish_us[i]);
         Hold(o, sim_.tensor_held_bytes[t], start_us, std::max(read_us, sent_us[t]));

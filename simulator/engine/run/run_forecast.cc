@@ -33,8 +33,7 @@ void RunForecast::SetBase(const RunState& run) {
 
 double RunForecast::LatestForReaders(const RunState& run, OpIndex op, size_t device) const {
   double latest_us = std::numeric_limits<double>::infinity();
-  const auto o = static_cast<size_t>(op);
-  for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
+  for (const int32_t tensor : graph_.TensorsOf(op)) {
     for (const OpIndex reader : graph_.tensor_consumers.Row(tensor)) {
       const size_t to = run.DeviceOf(reader);
       double start_us = latest_start_us_[static_cast<size_t>(reader)];

@@ -326,7 +326,7 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
   if (graph.num_devices < 2 || !InOnePiece(graph)) return 0;
   double least = kNever;
   for (size_t o = 0; o < cost_us.size(); ++o) {
-    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : graph.TensorsOf(static_cast<OpIndex>(o))) {
       double after_us = kNever;
       for (const OpIndex reader : graph.tensor_consumers.Row(tensor)) {
         const auto r = static_cast<size_t>(reader);

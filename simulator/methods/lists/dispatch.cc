@@ -167,8 +167,7 @@ void Dispatcher::EndOp(OpIndex op, double now) {
   const int32_t microbatch = MicrobatchOf(op);
   Begun& begun = devices_[index].begun;
   if (microbatch >= 0 && --begun.ops_left[static_cast<size_t>(microbatch)] == 0) --begun.count;
-  const auto o = static_cast<size_t>(op);
-  for (int32_t tensor = sim_.tensor_begin[o]; tensor < sim_.tensor_begin[o + 1]; ++tensor) {
+  for (const int32_t tensor : sim_.TensorsOf(op)) {
     elsewhere_.clear();
     for (const OpIndex reader : sim_.tensor_consumers.Row(tensor)) {
       if (DeviceOf(reader) == index) {

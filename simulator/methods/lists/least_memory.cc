@@ -64,7 +64,7 @@ class LeastMemory {
   void CountReaders(OpIndex op) {
     const auto o = static_cast<size_t>(op);
     made_bytes_[o] = sim_.staying_bytes[o];
-    for (int32_t tensor = sim_.tensor_begin[o]; tensor < sim_.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : sim_.TensorsOf(op)) {
       for (const OpIndex reader : sim_.tensor_consumers.Row(tensor)) {
         if (ReadersLeft(tensor, DeviceOf(reader))++ == 0) made_bytes_[o] += HeldBytes(tensor, DeviceOf(reader));
       }

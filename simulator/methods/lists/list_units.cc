@@ -123,8 +123,7 @@ class UnitJoiner {
     std::vector<int32_t> readers;
     for (OpIndex op = 0; op < sim.num_ops; ++op) {
       const int32_t from = unit_of_op_[static_cast<size_t>(op)];
-      for (int32_t t = sim.tensor_begin[static_cast<size_t>(op)]; t < sim.tensor_begin[static_cast<size_t>(op) + 1];
-           ++t) {
+      for (const int32_t t : sim.TensorsOf(op)) {
         const double us = link.TransferUs(sim.tensor_bytes[static_cast<size_t>(t)]);
         readers.clear();
         for (const OpIndex reader : sim.tensor_consumers.Row(t))

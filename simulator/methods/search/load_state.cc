@@ -37,7 +37,7 @@ LoadState::LoadState(const PlacementTask& task)
     set_bytes_[static_cast<size_t>(maker)] += sim.param_bytes[o];
     for (size_t d = 0; d < devices; ++d)
       work_us_[static_cast<size_t>(maker) * devices + d] += sim.BusyUs(op, static_cast<DeviceIndex>(d));
-    for (int32_t t = sim.tensor_begin[o]; t < sim.tensor_begin[o + 1]; ++t) {
+    for (const int32_t t : sim.TensorsOf(op)) {
       readers.clear();
       for (const OpIndex reader : sim.tensor_consumers.Row(t)) {
         const int32_t set = set_of_op_[static_cast<size_t>(reader)];

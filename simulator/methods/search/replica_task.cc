@@ -55,7 +55,7 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
     if (replicas.ReplicaOf(kept[i]) >= 0) continue;
     for (std::vector<int64_t>* bytes : {&task_.sim.param_bytes, &task_.sim.output_bytes, &task_.sim.staying_bytes})
       (*bytes)[i] /= replicas.count();
-    for (int32_t tensor = task_.sim.tensor_begin[i]; tensor < task_.sim.tensor_begin[i + 1]; ++tensor)
+    for (const int32_t tensor : task_.sim.TensorsOf(static_cast<OpIndex>(i)))
       task_.sim.tensor_held_bytes[static_cast<size_t>(tensor)] /= replicas.count();
   }
   std::vector<std::vector<GroupIndex>> levels;

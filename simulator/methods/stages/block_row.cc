@@ -66,7 +66,7 @@ void BlockRow::AddTensors() {
   for (OpIndex op = 0; op < sim.num_ops; ++op) {
     const auto o = static_cast<size_t>(op);
     const int32_t maker = block_of_op_[o];
-    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : sim.TensorsOf(op)) {
       std::vector<int32_t> parts = {maker};
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
         parts.push_back(block_of_op_[static_cast<size_t>(reader)]);

@@ -81,7 +81,7 @@ CrossingCounts CountCrossings(const PlacementTask& task, std::span<const OpIndex
   Crossings passing(n);
   Crossings returning(n);
   for (size_t o = 0; o < n; ++o) {
-    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : sim.TensorsOf(static_cast<OpIndex>(o))) {
       size_t from = place[o];
       size_t until = place[o];
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {

@@ -14,7 +14,7 @@ constexpr size_t kMostReaders = 64;
 std::vector<GroupLink> LinksBetween(const SimGraph& sim, const std::vector<GroupIndex>& group_of_op) {
   std::vector<GroupLink> links;
   for (size_t producer = 0; producer < group_of_op.size(); ++producer) {
-    for (int32_t tensor = sim.tensor_begin[producer]; tensor < sim.tensor_begin[producer + 1]; ++tensor) {
+    for (const int32_t tensor : sim.TensorsOf(static_cast<OpIndex>(producer))) {
       const auto bytes = static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]);
       const std::span<const int32_t> readers = sim.tensor_consumers.Row(tensor);
       for (const OpIndex reader : readers.first(std::min(readers.size(), kMostReaders))) {

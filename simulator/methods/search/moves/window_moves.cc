@@ -152,8 +152,7 @@ WindowMoves::Slot WindowMoves::Fit(GroupIndex unit, DeviceIndex device, std::spa
 double WindowMoves::TailUs(GroupIndex unit, DeviceIndex device, std::span<const double> latest_us) const {
   double tail_us = 0;
   for (const OpIndex op : units_.ops.Row(unit)) {
-    const auto o = static_cast<size_t>(op);
-    for (int32_t tensor = sim_.tensor_begin[o]; tensor < sim_.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : sim_.TensorsOf(op)) {
       for (const OpIndex reader : sim_.tensor_consumers.Row(tensor)) {
         const auto r = static_cast<size_t>(reader);
         const GroupIndex other = units_.group_of_op[r];

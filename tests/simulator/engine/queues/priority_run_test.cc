@@ -47,7 +47,7 @@ struct RandomCase {
 std::vector<double> ReadyUs(const SimGraph& sim, const Placement& placement, const Timeline& run) {
   std::vector<double> ready_us(placement.size(), 0);
   for (size_t o = 0; o < placement.size(); ++o) {
-    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t tensor : sim.TensorsOf(static_cast<OpIndex>(o))) {
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
         const auto r = static_cast<size_t>(reader);
         double there_us = run.finish_us[o];

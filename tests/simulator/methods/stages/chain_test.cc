@@ -39,8 +39,7 @@ int64_t TensorsBetween(const PlacementTask& task, const ChainBlocks& chain, int3
   int64_t count = 0;
   for (OpIndex o = 0; o < task.sim.num_ops; ++o) {
     if (chain.block_of_op[static_cast<size_t>(o)] >= at) continue;
-    for (int32_t t = task.sim.tensor_begin[static_cast<size_t>(o)];
-         t < task.sim.tensor_begin[static_cast<size_t>(o) + 1]; ++t) {
+    for (const int32_t t : task.sim.TensorsOf(o)) {
       const auto readers = task.sim.tensor_consumers.Row(t);
       count += std::ranges::any_of(readers, [&](OpIndex r) { return chain.block_of_op[static_cast<size_t>(r)] >= at; });
     }
