@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 
 #include "common/error.h"
 #include "common/ids.h"
 #include "common/strings.h"
+#include "simulator/engine/graph_paths.h"
 
 namespace emplace {
 namespace {
@@ -113,20 +115,7 @@ void CheckLinks(const SimGraph& graph) {
 }
 
 void CheckAcyclic(const SimGraph& graph) {
-  std::vector<int32_t> missing = graph.num_inputs;
-  std::vector<int32_t> ready;
-  for (int32_t o = 0; o < graph.num_ops; ++o) {
-    if (missing[static_cast<size_t>(o)] == 0) ready.push_back(o);
-  }
-  for (size_t done = 0; done < ready.size(); ++done) {
-    const auto o = static_cast<size_t>(ready[done]);
-    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
-      for (const int32_t consumer : graph.tensor_consumers.Row(tensor)) {
-        if (--missing[static_cast<size_t>(consumer)] == 0) ready.push_back(consumer);
-      }
-    }
-  }
-  if (static_cast<int64_t>(ready.size()) != graph.num_ops) throw ArrayError("tensor_consumers", "the ops form a cycle");
+  if (std::ssize(ReadyOrder(graph)) != graph.num_ops) throw ArrayError("tensor_consumers", "the ops form a cycle");
 }
 
 }  // namespace

@@ -19,12 +19,4 @@ std::vector<int32_t> LinksOf(const SimGraph& sim, const Transfer& transfer) {
   return {route.begin(), route.end()};
 }
 
-std::vector<OpIndex> TensorProducers(const SimGraph& sim) {
-  std::vector<OpIndex> producers(sim.tensor_bytes.size());
-  for (OpIndex o = 0; o < sim.num_ops; ++o) {
-    for (const int32_t tensor : sim.TensorsOf(o)) producers[static_cast<size_t>(tensor)] = o;
-  }
-  return producers;
-}
-
 }  // namespace emplace

@@ -1,5 +1,4 @@
-// A simulated run as rows of a display, for the trace and the report: the links that a transfer occupies, and the op
-// that made its tensor.
+// A simulated run as rows of a display, for the trace and the report: the links that a transfer occupies.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,5 @@ namespace emplace {
 std::vector<std::string> LinkNames(const Cluster& cluster);
 // The links that a transfer occupies, as indices into LinkNames.
 std::vector<int32_t> LinksOf(const SimGraph& sim, const Transfer& transfer);
-
-// [T] the op that makes each tensor.
-std::vector<OpIndex> TensorProducers(const SimGraph& sim);
 
 }  // namespace emplace

@@ -8,6 +8,7 @@
 
 #include "common/files/json_text.h"
 #include "common/strings.h"
+#include "simulator/engine/graph_paths.h"
 #include "simulator/engine/memory/memory_over_time.h"
 #include "simulator/engine/timeline_rows.h"
 

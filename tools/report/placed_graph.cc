@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "simulator/engine/graph_paths.h"
 #include "simulator/engine/memory/memory_over_time.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/timeline_rows.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/engine/graph_paths.h"
+
 namespace emplace {
 
 ExecutorMemory::ExecutorMemory(const SimGraph& graph) : graph_(graph) {
@@ -18,10 +20,7 @@ ExecutorMemory::ExecutorMemory(const SimGraph& graph) : graph_(graph) {
       visit(consumers.items[reader], static_cast<int32_t>(reader));
     }
   });
-  for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
-    producer_of_.insert(producer_of_.end(), static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]),
-                        static_cast<OpIndex>(o));
-  }
+  producer_of_ = TensorProducers(graph);
   devices_.resize(static_cast<size_t>(graph.num_devices));
   order_.resize(static_cast<size_t>(graph.num_ops));
   needed_.resize(static_cast<size_t>(tensors));

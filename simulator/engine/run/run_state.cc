@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "simulator/engine/free_sources.h"
+#include "simulator/engine/graph_paths.h"
 
 namespace emplace {
 
@@ -21,9 +22,7 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       log(num_ops + most_transfers),
       log_us(log.size()) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
-  for (size_t o = 0; o < num_ops; ++o)
-    producer_of.insert(producer_of.end(), static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]),
-                       static_cast<OpIndex>(o));
+  producer_of = TensorProducers(graph);
   CompileOrders(orders);
   std::vector<OpIndex> ready;
   for (size_t o = 0; o < num_ops && orders.empty(); ++o) {
@@ -53,10 +52,8 @@ void RunState::CompileOrders(const DeviceOrders& orders) {
   consumers.items.reserve(graph.tensor_consumers.items.size() + num_ops);
   for (size_t o = 0; o < num_ops; ++o) {
     const auto first = static_cast<std::ptrdiff_t>(consumers.items.size());
-    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
-      const std::span<const int32_t> row = graph.tensor_consumers.Row(tensor);
-      consumers.items.insert(consumers.items.end(), row.begin(), row.end());
-    }
+    const std::span<const OpIndex> readers = graph.ReadersOf(static_cast<OpIndex>(o));
+    consumers.items.insert(consumers.items.end(), readers.begin(), readers.end());
     if (next_in_order[o] >= 0) consumers.items.push_back(next_in_order[o]);
     std::sort(consumers.items.begin() + first, consumers.items.end());
     consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));

@@ -206,21 +206,6 @@ class Relaxation {
   double best_us_ = 0;
 };
 
-// The longest path in us before each op starts, with each op at its least cost.
-std::vector<double> HeadsUs(const SimGraph& graph, const std::vector<double>& cost_us) {
-  std::vector<double> head_us(cost_us.size());
-  for (const OpIndex op : TopologicalOrder(graph)) {
-    const auto o = static_cast<size_t>(op);
-    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
-      for (const OpIndex reader : graph.tensor_consumers.Row(tensor)) {
-        double& head = head_us[static_cast<size_t>(reader)];
-        head = std::max(head, head_us[o] + cost_us[o]);
-      }
-    }
-  }
-  return head_us;
-}
-
 // The ops of a longest path, in its order, where op o takes us[o], and head_us is HeadsUs of these.
 std::vector<OpIndex> LongestPath(const SimGraph& graph, const std::vector<double>& us,
                                  const std::vector<double>& head_us) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/sort_unique.h"
+#include "simulator/engine/graph_paths.h"
 #include "simulator/methods/lists/list_schedule.h"
 
 namespace emplace {
@@ -33,15 +34,8 @@ std::vector<int32_t> Stages(const ScheduleGraph& graph) {
   std::vector<int32_t> stages = graph.task().stage_of_op;
   const int32_t named = Renumber(stages);
   const int32_t slices = named > 0 ? named : kSlices;
-  std::vector<int32_t> depth(stages.size());
-  int32_t deepest = 0;
-  for (const OpIndex op : graph.topological_order()) {
-    int32_t& own = depth[static_cast<size_t>(op)];
-    for (const int32_t tensor : graph.InputsOf(op)) {
-      own = std::max(own, 1 + depth[static_cast<size_t>(graph.ProducerOf(tensor))]);
-    }
-    deepest = std::max(deepest, own);
-  }
+  const std::vector<int32_t> depth = OpDepths(graph.task().sim);
+  const int32_t deepest = *std::ranges::max_element(depth);
   for (size_t o = 0; o < stages.size(); ++o) {
     if (stages[o] < 0) stages[o] = static_cast<int32_t>(int64_t{depth[o]} * slices / (deepest + 1));
   }

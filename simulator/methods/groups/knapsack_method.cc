@@ -91,14 +91,7 @@ class Filler {
 
  private:
   void SortByStart() {
-    // The number of ops on the longest way to each op.
-    std::vector<int32_t> depth(static_cast<size_t>(task_.sim.num_ops), 0);
-    for (const OpIndex op : TopologicalOrder(task_.sim)) {
-      for (const OpIndex reader : task_.sim.ReadersOf(op)) {
-        int32_t& own = depth[static_cast<size_t>(reader)];
-        own = std::max(own, depth[static_cast<size_t>(op)] + 1);
-      }
-    }
+    const std::vector<int32_t> depth = OpDepths(task_.sim);
     std::ranges::stable_sort(sets_, {}, [&](const OpSet& set) {
       int32_t first = std::numeric_limits<int32_t>::max();
       for (const OpIndex o : set.ops) first = std::min(first, depth[static_cast<size_t>(o)]);

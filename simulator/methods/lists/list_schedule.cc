@@ -55,11 +55,7 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task, StopSignal stop)
   const auto n = static_cast<size_t>(sim.num_ops);
   EMPLACE_CHECK(task.unit_of_op.size() == n);
 
-  for (size_t o = 0; o < n; ++o) {
-    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
-      producer_of_.push_back(static_cast<OpIndex>(o));
-    }
-  }
+  producer_of_ = TensorProducers(sim);
   inputs_ = CsrFromPairs(sim.num_ops, [&](auto visit) {
     for (int32_t tensor = 0; tensor < sim.tensor_consumers.rows(); ++tensor) {
       for (const OpIndex consumer : sim.tensor_consumers.Row(tensor)) visit(consumer, tensor);
@@ -245,12 +241,8 @@ std::vector<OpIndex> ReadyOps::First() const {
 }
 
 void ReadyOps::Placed(OpIndex op, std::vector<OpIndex>& ready) {
-  const SimGraph& sim = graph_.task().sim;
-  const auto o = static_cast<size_t>(op);
-  for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
-    for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) {
-      if (--missing_[static_cast<size_t>(consumer)] == 0) ready.push_back(consumer);
-    }
+  for (const OpIndex reader : graph_.task().sim.ReadersOf(op)) {
+    if (--missing_[static_cast<size_t>(reader)] == 0) ready.push_back(reader);
   }
 }
 

@@ -14,18 +14,6 @@ namespace {
 
 constexpr int32_t kMostBlocks = 128;
 
-// [n] the number of ops on the longest way from each op to the end of the step. What nothing precedes, such as
-// parameters, so comes right before what reads it.
-std::vector<int32_t> DistanceToEnd(const SimGraph& sim) {
-  std::vector<int32_t> distance(static_cast<size_t>(sim.num_ops), 0);
-  const std::vector<OpIndex> order = TopologicalOrder(sim);
-  for (auto op = order.rbegin(); op != order.rend(); ++op) {
-    int32_t& own = distance[static_cast<size_t>(*op)];
-    for (const OpIndex reader : sim.ReadersOf(*op)) own = std::max(own, distance[static_cast<size_t>(reader)] + 1);
-  }
-  return distance;
-}
-
 // Moves the ops of each set to its first one.
 void GatherSets(std::span<const GroupIndex> set_of_op, std::vector<OpIndex>& order) {
   std::vector<size_t> first(order.size(), order.size());  // Of each set, in the order.
@@ -57,8 +45,9 @@ class Crossings {
 };
 
 // [n] the ops in an order in which they can run, but for sets that are together: those run where their first op does.
+// What nothing precedes, such as parameters, comes right before what reads it.
 std::vector<OpIndex> ChainOrder(const PlacementTask& task) {
-  const std::vector<int32_t> distance = DistanceToEnd(task.sim);
+  const std::vector<int32_t> distance = DistancesToEnd(task.sim);
   std::vector<OpIndex> order(distance.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](OpIndex o) { return distance[static_cast<size_t>(o)]; });
