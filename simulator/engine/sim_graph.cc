@@ -53,6 +53,15 @@ SimGraph SimGraph::WithoutOps() const {
   return graph;
 }
 
+bool SimGraph::TakeTheSame(DeviceIndex a, DeviceIndex b) const {
+  for (OpIndex op = 0; op < num_ops; ++op) {
+    const double a_us = BusyUs(op, a);
+    const double b_us = BusyUs(op, b);
+    if (a_us != b_us && (MayRunAt(a_us) || MayRunAt(b_us))) return false;
+  }
+  return true;
+}
+
 double SimGraph::MeanBusyUs(OpIndex op) const {
   double sum_us = 0;
   int may_run = 0;

@@ -81,6 +81,8 @@ struct SimGraph {
     return us > 0 ? us + op_overhead_us : us;
   }
   bool MayRun(OpIndex op, DeviceIndex device) const { return MayRunAt(BusyUs(op, device)); }
+  // Whether every op keeps the one device busy for as long as the other, or may run on neither.
+  bool TakeTheSame(DeviceIndex a, DeviceIndex b) const;
   // REQUIRES: the devices differ.
   LinkTimes LinkTimesOf(DeviceIndex from, DeviceIndex to) const {
     if (link_model != LinkModel::kTopology) {

@@ -16,13 +16,6 @@ bool RunsEverything(const SimGraph& graph, DeviceIndex device) {
   return true;
 }
 
-bool TakeTheSame(const SimGraph& graph, DeviceIndex a, DeviceIndex b) {
-  for (int32_t o = 0; o < graph.num_ops; ++o) {
-    if (graph.BusyUs(o, a) != graph.BusyUs(o, b)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 SingleDevice FindSingleDevice(const SimGraph& graph) {
@@ -34,7 +27,7 @@ SingleDevice FindSingleDevice(const SimGraph& graph) {
   double makespan_us = 0;
   for (DeviceIndex device = 0; device < graph.num_devices; ++device) {
     if (!RunsEverything(graph, device)) continue;
-    if (last >= 0 && TakeTheSame(graph, device, last)) {  // Nothing is sent, so the run is that of the last one.
+    if (last >= 0 && graph.TakeTheSame(device, last)) {  // Nothing is sent, so the run is that of the last one.
       std::swap(peak_bytes[static_cast<size_t>(device)], peak_bytes[static_cast<size_t>(last)]);
     } else {
       const std::vector<DeviceIndex> placement(static_cast<size_t>(graph.num_ops), device);

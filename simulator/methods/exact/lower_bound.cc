@@ -27,15 +27,8 @@ struct DeviceClass {
 std::vector<DeviceClass> ClassesOf(const SimGraph& graph) {
   std::vector<DeviceClass> classes;
   for (DeviceIndex device = 0; device < graph.num_devices; ++device) {
-    const auto same = [&](const DeviceClass& known) {
-      for (OpIndex op = 0; op < graph.num_ops; ++op) {
-        const double a = graph.BusyUs(op, device);
-        const double b = graph.BusyUs(op, known.first);
-        if (a != b && (MayRunAt(a) || MayRunAt(b))) return false;
-      }
-      return true;
-    };
-    auto found = std::find_if(classes.begin(), classes.end(), same);
+    auto found =
+        std::ranges::find_if(classes, [&](const DeviceClass& known) { return graph.TakeTheSame(device, known.first); });
     if (found == classes.end()) found = classes.insert(found, DeviceClass{device});
     found->devices += 1;
     found->memory_bytes += static_cast<double>(graph.memory_bytes[static_cast<size_t>(device)]);
