@@ -91,7 +91,7 @@ DeviceOrders Simulator::StartOrders() const {
 }
 
 double Simulator::SetBase(std::span<const DeviceIndex> placement) {
-  impl_->loop->Hold(placement);
+  impl_->loop->SetBase(placement);
   return impl_->loop->state().timeline.makespan_us;
 }
 

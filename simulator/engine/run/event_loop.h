@@ -22,9 +22,9 @@
 //                             the data that a run writes once and a snapshot therefore does not copy, as in RunState
 //   Replay                    makes the inputs ready that a delivery had made ready
 //
-// A search tries many placements that differ little from one, the base. Hold keeps the run of the base; each Try then
-// starts from the base's snapshots, whatever was tried before, and ends as soon as it is certain (run_bound.h), or for
-// the impatient likely (run_forecast.h), to be too long. A try writes into a history of its own, so that the base's
+// A search tries many placements that differ little from one, the base. SetBase keeps the run of the base; each Try
+// then starts from the base's snapshots, whatever was tried before, and ends as soon as it is certain (run_bound.h), or
+// for the impatient likely (run_forecast.h), to be too long. A try writes into a history of its own, so that the base's
 // stays. If it gets to its end, the history is completed with the base's up to that snapshot, and the try can become
 // the base.
 #pragma once
@@ -58,7 +58,7 @@ class EventLoop {
   virtual void Simulate(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
   // Simulates a placement as Simulate does, and makes it the base. Simulates nothing if it was the last one tried, and
   // its run has ended.
-  virtual void Hold(std::span<const DeviceIndex> placement) = 0;
+  virtual void SetBase(std::span<const DeviceIndex> placement) = 0;
   // Simulates a placement that differs from the base's at most in the ops `changed`, each once. Returns false, with the
   // run not ended, once the makespan is certain, or if asked for likely, to be more than limit_us. The base stays.
   // REQUIRES: there is a base.
@@ -118,7 +118,7 @@ class EventLoopOver final : public EventLoop {
     has_base_ = false;
   }
 
-  void Hold(std::span<const DeviceIndex> placement) override {
+  void SetBase(std::span<const DeviceIndex> placement) override {
     if (state_ == State::kTried && IsOfLastRun(placement)) {
       KeepTry();
     } else {
@@ -343,7 +343,7 @@ class EventLoopOver final : public EventLoop {
   PlacementChange change_;
   std::vector<OpIndex> changed_;  // Scratch of ChangedOps.
   RunSnapshots snapshots_;
-  std::optional<Search> searching_;  // Made by the first Hold.
+  std::optional<Search> searching_;  // Made by the first SetBase.
   bool has_base_ = false;
   State state_ = State::kRun;
 };
