@@ -20,7 +20,13 @@ namespace emplace {
 // Not thread-safe. Allocates in its constructor only.
 class PlacementChange {
  public:
-  explicit PlacementChange(const SimGraph& graph);
+  explicit PlacementChange(const SimGraph& graph) : compared_in_(static_cast<size_t>(graph.num_ops)) {
+    producers_ = CsrFromPairs(graph.num_ops, [&](auto visit) {
+      for (OpIndex op = 0; op < graph.num_ops; ++op) {
+        for (const OpIndex reader : graph.ReadersOf(op)) visit(reader, op);
+      }
+    });
+  }
 
   // Returns a time in us before which nothing in `last`, a complete run, differs under `placement`; infinity if the
   // placements are equal. changed: the ops that may be on another device. The result is not exact if it is at most
