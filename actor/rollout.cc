@@ -84,7 +84,7 @@ void Rollout::StartEpisode(const Rng& stream, uint64_t number, uint32_t index) {
   // What several episodes have in common is drawn from a stream of theirs, an episode's own start from its own.
   const auto together = static_cast<uint64_t>(environment_.episodes_per_start);
   Rng of_start = together > 1 ? stream.Fork("start", number / together) : rng;
-  const auto graph = static_cast<size_t>(of_start.UniformInt(0, std::ssize(tasks_) - 1));
+  const size_t graph = of_start.Index(tasks_.size());
   if (together == 1) rng = of_start;
   wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, make_measure_, rng));
   Episode& episode = *wave_.back();

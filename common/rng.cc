@@ -69,6 +69,8 @@ int64_t Rng::UniformInt(int64_t low, int64_t high) {
   return static_cast<int64_t>(static_cast<uint64_t>(low) + draw % span);
 }
 
+size_t Rng::Index(size_t count) { return static_cast<size_t>(UniformInt(0, static_cast<int64_t>(count) - 1)); }
+
 double Rng::Normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - Uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * Uniform());

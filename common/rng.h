@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace emplace {
 
@@ -23,6 +25,7 @@ class Rng {
   double Uniform();                               // [0, 1), 53 bits.
   double Uniform(double low, double high);        // [low, high).
   int64_t UniformInt(int64_t low, int64_t high);  // [low, high], both ends included, without modulo bias.
+  size_t Index(size_t count);                     // Below count, each index as likely. REQUIRES: count > 0.
   double Normal();                                // Mean 0, variance 1 (Box-Muller).
   // An index with probability weights[i] / sum. REQUIRES: some weight > 0, none negative.
   size_t Categorical(std::span<const double> weights);
@@ -36,6 +39,18 @@ class Rng {
   uint64_t seed_;  // Fork derives its streams from the seed.
   State state_;
 };
+
+// An element of the list, each as likely. REQUIRES: it has some.
+template <typename List>
+const auto& OneOf(Rng& rng, const List& list) {
+  return list[rng.Index(std::size(list))];
+}
+
+// Puts the list into a random order, each as likely (Fisher-Yates).
+template <typename List>
+void Shuffle(Rng& rng, List& list) {
+  for (size_t i = std::size(list); i > 1; --i) std::swap(list[i - 1], list[rng.Index(i)]);
+}
 
 // A number that nobody can foresee, from the operating system.
 uint64_t UnforeseenNumber();

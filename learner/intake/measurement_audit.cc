@@ -31,12 +31,9 @@ std::optional<MeasurementAudit::Order> MeasurementAudit::Begin(Trajectory& traje
     if (actor.actor_id != trajectory.actor.actor_id) others.push_back(actor);
   }
   if (others.empty()) return std::nullopt;
-  const auto any_below = [this](size_t count) {
-    return static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(count) - 1));
-  };
   Held held;
-  held.asked = others[any_below(others.size())];
-  held.point = any_below(trajectory.rho.size());
+  held.asked = OneOf(rng_, others);
+  held.point = rng_.Index(trajectory.rho.size());
   // It measures what it is at first, and perhaps something that hangs.
   held.due = now + std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(3 * config_.timeout_s));
   Order order{.to = held.asked, .request = {.id = next_id_++, .graph = trajectory.graph, .groups = {}}};

@@ -87,7 +87,7 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckSimulated(const Trajectory& t
   const double greatest = greatest_rho_[trajectory.graph];
   if (std::optional<std::string> reason = CheckRewards(trajectory, greatest)) return {.reason = std::move(reason)};
   const size_t last = trajectory.rho.size() - 1;
-  const auto point = static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(last)));
+  const size_t point = rng_.Index(trajectory.rho.size());
   if (point < last) {
     Outcome outcome = CheckPoint(trajectory, point);
     if (outcome.reason) return outcome;

@@ -9,7 +9,6 @@
 #include "common/error.h"
 #include "common/error_place.h"
 #include "common/rng.h"
-#include "common/shuffle.h"
 #include "common/strings.h"
 #include "simulator/families/program/lower.h"
 #include "simulator/families/workloads/amoebanet.h"
@@ -107,7 +106,7 @@ void Split(const FamilyOptions& options, Family& family) {
   std::vector<size_t> order(static_cast<size_t>(options.count));
   std::iota(order.begin(), order.end(), size_t{0});
   Rng rng = Rng(20).Fork("split");
-  Shuffle(order, rng);
+  Shuffle(rng, order);
   const auto middle = order.begin() + options.train;
   family.train.assign(order.begin(), middle);
   family.test.assign(middle, order.end());

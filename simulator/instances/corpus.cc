@@ -43,7 +43,7 @@ void KeepOneKind(Rng& rng, std::vector<Op>& ops) {
     names.insert(op.cost.kinds().begin(), op.cost.kinds().end());
   }
   const std::vector<std::string> kinds(names.begin(), names.end());
-  const std::string kind = kinds.empty() ? "" : kinds[static_cast<size_t>(rng.UniformInt(0, std::ssize(kinds) - 1))];
+  const std::string kind = kinds.empty() ? "" : OneOf(rng, kinds);
   for (Op& op : ops) {
     const std::optional<double> us = op.cost.On(kind);
     const double other = op.cost.us_by_kind().empty() ? 0 : op.cost.us_by_kind().front();
@@ -90,7 +90,7 @@ Corpus::Corpus(const std::string& folder, InstancePart part, int32_t min_ops, in
 }
 
 Corpus::Draw Corpus::DrawOps(Rng& rng) const {
-  const File& file = files_[static_cast<size_t>(rng.UniformInt(0, std::ssize(files_) - 1))];
+  const File& file = OneOf(rng, files_);
   Draw draw = {file.name, ParseGraph(file.json, file.path).ops()};
   KeepOneKind(rng, draw.ops);
   return draw;

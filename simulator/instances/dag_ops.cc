@@ -49,7 +49,7 @@ std::vector<RoleStyle> DrawStyles(Rng& rng, int32_t roles) {
   const double weights = rng.Uniform(0, 1);
   std::vector<RoleStyle> styles;
   for (int32_t role = 0; role < roles; ++role) {
-    const OpClassOfDag& drawn = kClasses[static_cast<size_t>(rng.UniformInt(0, std::ssize(kClasses) - 1))];
+    const OpClassOfDag& drawn = OneOf(rng, kClasses);
     RoleStyle style;
     style.type = drawn.type;
     style.cost_us = drawn.cost * LogNormal(rng, cost_sigma);
@@ -180,7 +180,7 @@ class DagNetwork {
     for (int32_t i = 0; i < count; ++i) {
       const OpIndex constant = AddOp(StrCat("constant", i), "emplace.constant", Op::kNoCopy);
       MakeResident(ops_.back(), DrawBytes(rng_, 1));
-      constants_[static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(num_nodes_) - 1))].push_back(constant);
+      constants_[rng_.Index(num_nodes_)].push_back(constant);
     }
   }
 

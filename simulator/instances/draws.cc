@@ -50,7 +50,7 @@ bool Chance(Rng& rng, double probability) { return rng.Uniform() < probability; 
 int32_t DrawMicrobatches(Rng& rng, int32_t ops) {
   if (Chance(rng, 0.5)) return 1;
   constexpr std::array<int32_t, 5> kCounts = {2, 3, 4, 6, 8};
-  const int32_t count = kCounts[static_cast<size_t>(rng.UniformInt(0, std::ssize(kCounts) - 1))];
+  const int32_t count = OneOf(rng, kCounts);
   return std::clamp(ops / kOpsOfMicrobatch, 1, count);
 }
 

@@ -22,11 +22,6 @@ constexpr int32_t kMostOfCorpus = 4;  // Graphs of the corpus have up to so many
 constexpr double kCutShare = 0.15;    // Of families and corpus.
 constexpr double kContractedShare = 0.15;
 
-template <typename Generator>
-const Generator& DrawGenerator(Rng& rng, std::span<const Generator> generators) {
-  return generators[static_cast<size_t>(rng.UniformInt(0, std::ssize(generators) - 1))];
-}
-
 }  // namespace
 
 InstanceSource::InstanceSource(const InstanceConfig& config, InstancePart part, uint64_t seed)
@@ -39,7 +34,7 @@ InstanceSource::Source InstanceSource::DrawSource(Rng& rng) const {
   const auto ops = static_cast<int32_t>(LogUniformInt(rng, config_.min_ops, config_.max_ops));
   const bool from_corpus = Chance(rng, config_.corpus_share) && corpus_.size() > 0;
   if (!from_corpus && !Chance(rng, kFamilyShare)) {
-    const DagGenerator& generator = DrawGenerator(rng, DagGenerators(part_));
+    const DagGenerator& generator = OneOf(rng, DagGenerators(part_));
     return {generator.name, DrawDagOps(rng, generator, ops)};
   }
   const double piece = rng.Uniform();
@@ -51,7 +46,7 @@ InstanceSource::Source InstanceSource::DrawSource(Rng& rng) const {
     Corpus::Draw draw = corpus_.DrawOps(rng);
     source = {std::move(draw.name), std::move(draw.ops)};
   } else {
-    const FamilyGenerator& generator = DrawGenerator(rng, FamilyGenerators(part_));
+    const FamilyGenerator& generator = OneOf(rng, FamilyGenerators(part_));
     source = {generator.name, DrawFamilyOps(rng, generator, whole_ops, config_.min_ops, /*microbatches=*/!contracted)};
   }
   const bool too_large = std::ssize(source.ops) > config_.max_ops;

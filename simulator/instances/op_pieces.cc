@@ -30,7 +30,7 @@ class Contractor {
       const int32_t from = dag_.Find(static_cast<int32_t>(rng.UniformInt(0, nodes_ - 1)));
       const auto readers = dag_.Successors(from);
       if (readers.empty()) continue;
-      const int32_t to = readers[static_cast<size_t>(rng.UniformInt(0, std::ssize(readers) - 1))];
+      const int32_t to = OneOf(rng, readers);
       if (TryJoin(from, to, most_in_one)) --left;
     }
   }
@@ -177,7 +177,7 @@ std::vector<Op> CutOut(Rng& rng, std::vector<Op> ops, int32_t count) {
     }
   };
   if (!rest.empty()) {
-    const auto start = static_cast<size_t>(rng.UniformInt(0, std::ssize(rest) - 1));
+    const size_t start = rng.Index(rest.size());
     for (size_t i = start; i < rest.size() && left > 0; ++i) keep_with_sources(rest[i]);
     for (size_t i = start; i-- > 0 && left > 0;) keep_with_sources(rest[i]);
   }

@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "common/shuffle.h"
 #include "common/strings.h"
 #include "simulator/instances/draws.h"
 
@@ -32,7 +31,7 @@ std::vector<size_t> DrawKinds(Rng& rng, int32_t devices) {
   if (Chance(rng, 0.5)) {
     std::ranges::sort(kind_of);
   } else {
-    Shuffle(kind_of, rng);
+    Shuffle(rng, kind_of);
   }
   return kind_of;
 }
@@ -50,7 +49,7 @@ class HierarchyDrawer {
     const int32_t hosts = devices_ < 4 || Chance(rng_, 0.35) ? 1 : static_cast<int32_t>(rng_.UniformInt(2, 4));
     const int32_t per_host = (devices_ + hosts - 1) / hosts;
     constexpr std::array<int32_t, 4> kIslands = {1, 1, 2, 4};
-    const int32_t island = kIslands[static_cast<size_t>(rng_.UniformInt(0, std::ssize(kIslands) - 1))];
+    const int32_t island = OneOf(rng_, kIslands);
     const double network_bandwidth = LogUniform(rng_, kLeastBandwidth, 25e3);
     const double host_bandwidth = LogUniform(rng_, network_bandwidth, 64e3);
     const double island_bandwidth = LogUniform(rng_, host_bandwidth, kMostBandwidth);

@@ -46,9 +46,4 @@ class ShapeBuilder {
 
 inline int32_t DrawInt(Rng& rng, int32_t low, int32_t high) { return static_cast<int32_t>(rng.UniformInt(low, high)); }
 
-// REQUIRES: there is one.
-inline int32_t DrawOne(Rng& rng, const std::vector<int32_t>& of) {
-  return of[static_cast<size_t>(rng.UniformInt(0, std::ssize(of) - 1))];
-}
-
 }  // namespace emplace

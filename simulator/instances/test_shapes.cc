@@ -84,7 +84,7 @@ DagShape Towers(Rng& rng, int32_t nodes) {
     for (int32_t i = 0; i < height; ++i) {
       for (int32_t tower = 0; tower < towers; ++tower) {
         int32_t& top = tops[static_cast<size_t>(tower)];
-        top = builder.Add({top, Chance(rng, crossings) ? DrawOne(rng, tops) : -1}, tower, block);
+        top = builder.Add({top, Chance(rng, crossings) ? OneOf(rng, tops) : -1}, tower, block);
       }
     }
     last = builder.Add(tops, towers, block);

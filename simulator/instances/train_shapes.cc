@@ -22,7 +22,7 @@ DagShape Layered(Rng& rng, int32_t nodes) {
     for (int32_t width = DrawInt(rng, 1, most_width); width > 0; --width) {
       std::vector<int32_t> reads;
       for (int32_t i = last.empty() ? 0 : DrawInt(rng, 1, 3); i > 0; --i)
-        reads.push_back(DrawOne(rng, !before.empty() && Chance(rng, skips) ? before : last));
+        reads.push_back(OneOf(rng, !before.empty() && Chance(rng, skips) ? before : last));
       current.push_back(builder.Add(std::move(reads), role, layer));
     }
     before = std::exchange(last, std::move(current));

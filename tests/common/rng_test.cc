@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -73,6 +74,19 @@ TEST(Rng, UniformIntReachesBothEndsEvenly) {
     positive |= value > 0;
   }
   EXPECT_TRUE(negative && positive);
+}
+
+TEST(Rng, PicksAndShufflesByUniformInt) {
+  Rng rng(4);
+  Rng by_hand(4);
+  std::vector<int> list = {1, 2, 3, 4, 5};
+  EXPECT_EQ(rng.Index(7), static_cast<size_t>(by_hand.UniformInt(0, 6)));
+  EXPECT_EQ(OneOf(rng, list), list[static_cast<size_t>(by_hand.UniformInt(0, 4))]);
+  std::vector<int> shuffled = list;
+  Shuffle(rng, shuffled);
+  for (const int64_t last : {4, 3, 2, 1})
+    std::swap(list[static_cast<size_t>(last)], list[static_cast<size_t>(by_hand.UniformInt(0, last))]);
+  EXPECT_EQ(shuffled, list);
 }
 
 TEST(Rng, UniformAndNormalHaveTheirMoments) {

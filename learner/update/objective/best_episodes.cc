@@ -50,7 +50,7 @@ std::vector<Trajectory> BestEpisodes::Draw(int64_t count, Rng& rng) const {
   }
   std::vector<Trajectory> drawn;
   while (!known.empty() && std::ssize(drawn) < count) {
-    const size_t graph = known[static_cast<size_t>(rng.UniformInt(0, std::ssize(known) - 1))];
+    const size_t graph = OneOf(rng, known);
     Trajectory& episode = drawn.emplace_back();
     episode.graph = static_cast<GraphId>(graph);
     episode.start_placement = best_[graph].start_placement;

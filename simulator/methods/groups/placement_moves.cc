@@ -26,12 +26,8 @@ void PlacementMoves::Apply(Rng& rng, std::vector<uint8_t>& groups) const {
   MoveOne(rng, groups);
 }
 
-size_t PlacementMoves::AnyMovable(Rng& rng) const {
-  return movable_[static_cast<size_t>(rng.UniformInt(0, std::ssize(movable_) - 1))];
-}
-
 void PlacementMoves::MoveOne(Rng& rng, std::vector<uint8_t>& groups) const {
-  const size_t group = AnyMovable(rng);
+  const size_t group = OneOf(rng, movable_);
   size_t device = groups[group];
   while (device == groups[group] || !graph_.Allowed(group, device)) {
     device = static_cast<size_t>(rng.UniformInt(0, graph_.num_devices - 1));
@@ -40,8 +36,8 @@ void PlacementMoves::MoveOne(Rng& rng, std::vector<uint8_t>& groups) const {
 }
 
 bool PlacementMoves::SwapTwo(Rng& rng, std::vector<uint8_t>& groups) const {
-  const size_t a = AnyMovable(rng);
-  const size_t b = AnyMovable(rng);
+  const size_t a = OneOf(rng, movable_);
+  const size_t b = OneOf(rng, movable_);
   if (groups[a] == groups[b] || !graph_.Allowed(a, groups[b]) || !graph_.Allowed(b, groups[a])) return false;
   std::swap(groups[a], groups[b]);
   return true;
@@ -51,7 +47,7 @@ bool PlacementMoves::MoveStretch(Rng& rng, std::vector<uint8_t>& groups) const {
   // All orders of magnitude of lengths are equally likely.
   const auto n = static_cast<double>(groups.size());
   const auto length = static_cast<int64_t>(std::exp(rng.Uniform(std::log(2.0), std::log(n + 1))));
-  const auto begin = static_cast<size_t>(rng.UniformInt(0, std::ssize(groups) - 1));
+  const size_t begin = rng.Index(groups.size());
   const size_t end = std::min(groups.size(), begin + static_cast<size_t>(length));
   const auto device = static_cast<size_t>(rng.UniformInt(0, graph_.num_devices - 1));
   bool changed = false;

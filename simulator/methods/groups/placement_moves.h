@@ -23,7 +23,6 @@ class PlacementMoves {
   void Apply(Rng& rng, std::vector<uint8_t>& groups) const;
 
  private:
-  size_t AnyMovable(Rng& rng) const;
   void MoveOne(Rng& rng, std::vector<uint8_t>& groups) const;
   // These two return whether they changed anything.
   bool SwapTwo(Rng& rng, std::vector<uint8_t>& groups) const;

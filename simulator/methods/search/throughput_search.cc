@@ -174,7 +174,7 @@ class LoadAnnealer {
   DeviceIndex Target(Rng& rng, int32_t set) const {
     const std::span<const int32_t> neighbours = state_.Neighbours(set);
     if (!neighbours.empty() && rng.Uniform() < kToNeighbour) {
-      return state_.DeviceOf(neighbours[static_cast<size_t>(rng.UniformInt(0, std::ssize(neighbours) - 1))]);
+      return state_.DeviceOf(OneOf(rng, neighbours));
     }
     return static_cast<DeviceIndex>(rng.UniformInt(0, task_.sim.num_devices - 1));
   }
@@ -193,8 +193,7 @@ class LoadAnnealer {
   }
 
   void Try(Rng& rng, double heat) {
-    const size_t level =
-        rng.Uniform() < kFinestLevel ? 0 : static_cast<size_t>(rng.UniformInt(0, std::ssize(levels_) - 1));
+    const size_t level = rng.Uniform() < kFinestLevel ? 0 : rng.Index(levels_.size());
     const int32_t set = SetToMove(rng);
     const DeviceIndex from = state_.DeviceOf(set);
     const DeviceIndex to = Target(rng, set);

@@ -8,14 +8,8 @@ namespace {
 // A move with neighbours may take the first ones along.
 constexpr size_t kMostNeighbours = 8;
 
-// One of them, each as likely.
-template <typename T>
-const T& Any(Rng& rng, std::span<const T> items) {
-  return items[static_cast<size_t>(rng.UniformInt(0, std::ssize(items) - 1))];
-}
-
 DeviceIndex DeviceOfAny(Rng& rng, std::span<const OpIndex> ops, std::span<const DeviceIndex> placement) {
-  return placement[static_cast<size_t>(Any(rng, ops))];
+  return placement[static_cast<size_t>(OneOf(rng, ops))];
 }
 
 }  // namespace
@@ -41,10 +35,10 @@ void MoveGenerator::DrawAlone(Rng& rng, size_t level_index, const MoveMix& mix, 
     return;
   }
   const double kind = rng.Uniform();
-  const GroupIndex group = Any(rng, std::span(level.movable));
+  const GroupIndex group = OneOf(rng, level.movable);
   const DeviceIndex from = DeviceOfAny(rng, level.ops.Row(group), placement);
   if (kind < mix.swap) {
-    const GroupIndex other = Any(rng, std::span(level.movable));
+    const GroupIndex other = OneOf(rng, level.movable);
     const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(other), placement);
     if (other == group || to == from || !Allowed(level, group, to) || !Allowed(level, other, from)) return;
     AddGroup(level, group, from, to, placement, move);
@@ -74,8 +68,8 @@ const SearchLevel& MoveGenerator::DrawGroups(Rng& rng, size_t level, double colu
 
 void MoveGenerator::DrawFamily(Rng& rng, const SearchLevel& level, const MoveMix& mix,
                                std::span<const DeviceIndex> placement, Move& move) const {
-  const std::span<const GroupIndex> family = Any(rng, std::span(level.families));
-  const GroupIndex group = Any(rng, family);
+  const std::span<const GroupIndex> family = OneOf(rng, level.families);
+  const GroupIndex group = OneOf(rng, family);
   const DeviceIndex from = DeviceOfAny(rng, level.ops.Row(group), placement);
   const DeviceIndex to = DrawDevice(rng, level, mix, group, from, placement);
   if (to < 0) return;
@@ -88,7 +82,7 @@ DeviceIndex MoveGenerator::DrawDevice(Rng& rng, const SearchLevel& level, const 
                                       DeviceIndex from, std::span<const DeviceIndex> placement) const {
   const std::span<const GroupIndex> neighbours = level.neighbours.Row(group);
   if (devices_ > 2 && !neighbours.empty() && rng.Uniform() < mix.to_neighbour) {
-    const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(Any(rng, neighbours)), placement);
+    const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(OneOf(rng, neighbours)), placement);
     if (to != from && Allowed(level, group, to)) return to;
   }
   DeviceIndex to = -1;

@@ -117,8 +117,7 @@ void ReliefMoves::Draw(Rng& rng, std::span<const DeviceIndex> placement, Move& m
   move.clear();
   if (Chain(placement).empty()) return;
   const OpIndex op = DrawOp(rng);
-  const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space_.levels()) - 1));
-  const SearchLevel& groups = space_.levels()[level];
+  const SearchLevel& groups = OneOf(rng, space_.levels());
   const GroupIndex group = groups.group_of_op[static_cast<size_t>(op)];
   const DeviceIndex from = placement[static_cast<size_t>(op)];
   for (const OpIndex member : groups.ops.Row(group)) {
