@@ -1,7 +1,9 @@
-// Types of indices and versions that several folders use.
+// Numbers of things, and versions, that several folders use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 namespace emplace {
 
@@ -13,5 +15,8 @@ using GraphId = uint32_t;                // Index into the run's list of trainin
 
 // Number of updates that have made a policy; version 0 has the initial weights.
 using PolicyVersion = uint64_t;
+
+// How many things there are, where these are their numbers, from 0 on: the greatest plus 1. REQUIRES: there are some.
+inline int32_t CountOf(std::span<const int32_t> numbers) { return 1 + *std::ranges::max_element(numbers); }
 
 }  // namespace emplace

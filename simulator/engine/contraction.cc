@@ -72,7 +72,7 @@ class Contractor {
         overhead_bytes_(OverheadBytes(whole)) {}
 
   SimGraph Make() {
-    const auto ops = static_cast<size_t>(1 + *std::ranges::max_element(op_of_));
+    const auto ops = static_cast<size_t>(CountOf(op_of_));
     graph_ = whole_.WithoutOps();
     graph_.num_ops = static_cast<int32_t>(ops);
     graph_.cost_us.assign(ops * devices_, 0);

@@ -91,7 +91,7 @@ class DagNetwork {
         training_(Chance(rng, 0.65)),
         microbatches_(DrawMicrobatches(rng, ops)),
         shape_(generator.draw(rng, std::max(1, ops / (microbatches_ * (training_ ? 2 : 1))))),
-        styles_(DrawStyles(rng, 1 + *std::ranges::max_element(shape_.role))) {
+        styles_(DrawStyles(rng, CountOf(shape_.role))) {
     const int32_t used = ChooseNodes(ops);
     ChooseEdges();
     LabelNeighbours();

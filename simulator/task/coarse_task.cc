@@ -10,9 +10,7 @@
 namespace emplace {
 
 CoarseTask::CoarseTask(const PlacementTask& whole, std::vector<std::vector<GroupIndex>> levels)
-    : whole_(whole),
-      group_of_op_(levels.front()),
-      allowed_(whole.sim.AllowedOf(group_of_op_, 1 + *std::ranges::max_element(group_of_op_))) {
+    : whole_(whole), group_of_op_(levels.front()), allowed_(whole.sim.AllowedOf(group_of_op_, CountOf(group_of_op_))) {
   Contraction contraction = Contract(whole.sim, group_of_op_);
   op_of_ = std::move(contraction.op_of);
   task_.name = whole.name;

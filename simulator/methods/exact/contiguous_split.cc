@@ -103,7 +103,7 @@ double LeastCostUs(const SplitProblem::Node& node) {
 
 // Joins the nodes that share a stretch. [n] stretch_of: 0, 1, ... in the order that the stretches shall have.
 SplitProblem Chain(const SplitProblem& problem, const std::vector<int32_t>& stretch_of) {
-  const int32_t stretches = 1 + *std::max_element(stretch_of.begin(), stretch_of.end());
+  const int32_t stretches = CountOf(stretch_of);
   SplitProblem chain;
   chain.classes = problem.classes;
   chain.nodes.resize(static_cast<size_t>(stretches));

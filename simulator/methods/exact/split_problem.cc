@@ -69,7 +69,7 @@ std::vector<SplitProblem::DeviceClass> Classes(const PlacementTask& task, std::s
 // The nodes' costs and bytes.
 void AddOps(const ScheduleGraph& graph, SplitNodes nodes, SplitOfTask& split) {
   SplitProblem& problem = split.problem;
-  problem.nodes.resize(static_cast<size_t>(1 + *std::max_element(split.node_of_op.begin(), split.node_of_op.end())));
+  problem.nodes.resize(static_cast<size_t>(CountOf(split.node_of_op)));
   for (SplitProblem::Node& node : problem.nodes) node.cost_us.assign(problem.classes.size(), 0);
   std::vector<bool> counted(static_cast<size_t>(graph.num_units()));
   for (OpIndex op = 0; op < graph.num_ops(); ++op) {

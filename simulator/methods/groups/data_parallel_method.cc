@@ -32,7 +32,7 @@ std::vector<int32_t> MicrobatchesOfUnits(const ScheduleGraph& graph) {
 // [K] the device of each micro-batch: where all of them end soonest, if each device ran its own one after the other.
 std::vector<DeviceIndex> DevicesOfMicrobatches(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit) {
   const auto devices = static_cast<size_t>(graph.num_devices());
-  const auto microbatches = static_cast<size_t>(1 + *std::max_element(of_unit.begin(), of_unit.end()));
+  const auto microbatches = static_cast<size_t>(CountOf(of_unit));
   std::vector<double> cost_us(microbatches * devices);
   for (OpIndex op = 0; op < graph.num_ops(); ++op) {
     const int32_t microbatch = of_unit[static_cast<size_t>(graph.UnitOf(op))];

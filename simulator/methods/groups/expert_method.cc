@@ -81,7 +81,7 @@ MethodResult ExpertMethod::Place(const PlacementTask& task) {
   const ScheduleGraph graph(task, stop_);
   const auto devices = static_cast<size_t>(graph.num_devices());
   const std::vector<int32_t> stages = Stages(graph);
-  const auto num_stages = static_cast<size_t>(1 + *std::max_element(stages.begin(), stages.end()));
+  const auto num_stages = static_cast<size_t>(CountOf(stages));
 
   // A unit belongs to the stage of its most costly op.
   const auto units = static_cast<size_t>(graph.num_units());

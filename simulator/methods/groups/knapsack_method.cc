@@ -29,7 +29,7 @@ std::vector<OpSet> SetsOf(const PlacementTask& task) {
   const SimGraph& sim = task.sim;
   const std::vector<GroupIndex>& set_of_op = task.levels->Finest();
   const auto devices = static_cast<size_t>(sim.num_devices);
-  std::vector<OpSet> sets(static_cast<size_t>(*std::ranges::max_element(set_of_op)) + 1);
+  std::vector<OpSet> sets(static_cast<size_t>(CountOf(set_of_op)));
   for (OpIndex o = 0; o < sim.num_ops; ++o) {
     OpSet& set = sets[static_cast<size_t>(set_of_op[static_cast<size_t>(o)])];
     set.ops.push_back(o);

@@ -62,7 +62,7 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task, StopSignal stop)
     }
   });
   topological_order_ = TopologicalOrder(sim);
-  const auto units = static_cast<size_t>(1 + *std::max_element(task.unit_of_op.begin(), task.unit_of_op.end()));
+  const auto units = static_cast<size_t>(CountOf(task.unit_of_op));
   unit_bytes_.assign(units, 0);
   unit_allowed_ = sim.AllowedOf(task.unit_of_op, static_cast<int32_t>(units));
   std::vector<int64_t> workspace(units);

@@ -10,12 +10,10 @@ namespace {
 // Groups of a part's level for each device, at most.
 constexpr std::array<size_t, UnitFacts::kNumParts> kGroupsPerDevice = {4, 16};
 
-int32_t GroupsIn(const std::vector<GroupIndex>& level) { return 1 + *std::ranges::max_element(level); }
-
 // The finest level with at most so many groups; the coarsest if none has as few.
 const std::vector<GroupIndex>& LevelWith(const PlacementTask& task, size_t groups, const StopSignal& stop) {
   for (const std::vector<GroupIndex>& level : task.levels->All(stop)) {
-    if (static_cast<size_t>(GroupsIn(level)) <= groups) return level;
+    if (static_cast<size_t>(CountOf(level)) <= groups) return level;
   }
   return task.levels->All().back();
 }

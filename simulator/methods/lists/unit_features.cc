@@ -61,8 +61,6 @@ double Squashed(double x) { return x > 0 ? x / (1 + x) : 0; }
 // asinh of x >= 0.
 double LogOf(double x) { return x > 0 ? std::log(x + std::sqrt(x * x + 1)) : 0; }
 
-int32_t NumberOf(const std::vector<int32_t>& thing_of_unit) { return 1 + *std::ranges::max_element(thing_of_unit); }
-
 }  // namespace
 
 std::span<const UnitFeature, kNumUnitFeatures> UnitFeatureTable() { return kTable; }
@@ -85,10 +83,10 @@ UnitFeatureMaker::UnitFeatureMaker(const ScheduleGraph& graph, const UnitFacts& 
       end_us_(num_devices_),
       link_busy_us_(num_devices_),
       co_inputs_(finish_us_.size() * num_devices_),
-      microbatch_work_(NumberOf(facts.microbatch), num_devices_),
+      microbatch_work_(CountOf(facts.microbatch), num_devices_),
       inputs_from_(num_devices_),
       co_inputs_from_(num_devices_) {
-  for (const std::vector<int32_t>& part : facts.part) part_work_.emplace_back(NumberOf(part), num_devices_);
+  for (const std::vector<int32_t>& part : facts.part) part_work_.emplace_back(CountOf(part), num_devices_);
 }
 
 UnitFeatureMaker::UnitView UnitFeatureMaker::View(OpIndex unit, std::span<const UnitFit> fits,

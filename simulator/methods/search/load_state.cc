@@ -21,7 +21,7 @@ LoadState::LoadState(const PlacementTask& task)
     : sim_(task.sim), sends_to_each_(SendsToEach(task.sim)), set_of_op_(task.levels->Finest()) {
   const SimGraph& sim = sim_;
   const auto devices = static_cast<size_t>(sim.num_devices);
-  const auto sets = static_cast<size_t>(*std::ranges::max_element(set_of_op_)) + 1;
+  const auto sets = static_cast<size_t>(CountOf(set_of_op_));
   work_us_.resize(sets * devices);
   set_bytes_.resize(sets);
   device_of_.resize(sets);

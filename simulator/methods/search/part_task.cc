@@ -67,7 +67,7 @@ std::optional<std::vector<DeviceIndex>> DevicesTogether(const PlacementTask& tas
   }
   std::ranges::sort(chosen);
   const std::vector<GroupIndex>& groups = task.levels->Finest();
-  const int32_t num_groups = 1 + *std::ranges::max_element(groups);
+  const int32_t num_groups = CountOf(groups);
   const std::vector<uint8_t> allowed = sim.AllowedOf(groups, num_groups);
   for (int32_t group = 0; group < num_groups; ++group) {
     const auto row = allowed.begin() + std::ptrdiff_t{group} * sim.num_devices;

@@ -16,7 +16,7 @@ namespace {
 // [kept] the groups of these ops, numbered from 0 on in the same order.
 std::vector<GroupIndex> GroupsOf(const std::vector<GroupIndex>& group_of_op, const std::vector<OpIndex>& kept) {
   constexpr GroupIndex kUnused = -1;
-  std::vector<GroupIndex> number(static_cast<size_t>(1 + *std::ranges::max_element(group_of_op)), kUnused);
+  std::vector<GroupIndex> number(static_cast<size_t>(CountOf(group_of_op)), kUnused);
   const auto number_of = [&](OpIndex op) -> GroupIndex& {
     return number[static_cast<size_t>(group_of_op[static_cast<size_t>(op)])];
   };
@@ -74,7 +74,7 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
 
 Placement ReplicaTask::Expanded(std::span<const DeviceIndex> placement) const {
   const std::vector<GroupIndex>& unit_of_op = whole_.levels->Finest();
-  const auto units = static_cast<size_t>(1 + *std::ranges::max_element(unit_of_op));
+  const auto units = static_cast<size_t>(CountOf(unit_of_op));
   std::vector<DeviceIndex> device_of_unit(units);  // Of what is shared, first that in replica 0.
   std::vector<int64_t> unit_bytes(units);
   std::vector<uint8_t> is_shared(units);

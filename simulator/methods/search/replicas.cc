@@ -20,7 +20,7 @@ bool AllAreAlike(const SimGraph& sim) {
 // not all micro-batches have a copy that stays together with the copies of the others.
 std::vector<int32_t> MatchingMicrobatches(const PlacementTask& task) {
   const std::vector<GroupIndex>& unit_of_op = task.levels->Finest();
-  const Csr units = CsrFromPairs(1 + *std::ranges::max_element(unit_of_op), [&](auto visit) {
+  const Csr units = CsrFromPairs(CountOf(unit_of_op), [&](auto visit) {
     for (OpIndex op = 0; op < task.sim.num_ops; ++op) visit(unit_of_op[static_cast<size_t>(op)], op);
   });
   const auto microbatch = [&](OpIndex op) { return task.microbatch_of_op[static_cast<size_t>(op)]; };

@@ -104,7 +104,7 @@ class LoadAnnealer {
       std::vector<std::pair<int32_t, int32_t>> sets_of_group;
       for (size_t o = 0; o < level.size(); ++o) sets_of_group.emplace_back(level[o], finest[o]);
       SortUnique(sets_of_group);
-      levels_.push_back(CsrFromPairs(*std::ranges::max_element(level) + 1, [&](auto visit) {
+      levels_.push_back(CsrFromPairs(CountOf(level), [&](auto visit) {
         for (const auto& [group, set] : sets_of_group) visit(group, set);
       }));
       // Nested: any op of the set tells its group.

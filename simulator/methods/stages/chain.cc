@@ -82,7 +82,7 @@ CrossingCounts CountCrossings(const PlacementTask& task, std::span<const OpIndex
     }
   }
   const std::vector<GroupIndex>& together = task.levels->Finest();
-  const auto sets = static_cast<size_t>(*std::ranges::max_element(together)) + 1;
+  const auto sets = static_cast<size_t>(CountOf(together));
   std::vector<size_t> begins(sets, n);
   std::vector<size_t> ends(sets, 0);
   for (size_t o = 0; o < n; ++o) {

@@ -14,8 +14,6 @@ namespace {
 
 constexpr int32_t kFewest = 3;
 
-int32_t Groups(const std::vector<GroupIndex>& level) { return 1 + *std::ranges::max_element(level); }
-
 Groupings RandomGroupings(uint64_t seed) {
   Rng rng(seed);
   const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .parameters = 5, .restricted = 0.1});
@@ -24,7 +22,7 @@ Groupings RandomGroupings(uint64_t seed) {
 
 // Whether ops that are together in `fine` are so in `coarse`.
 bool IsNested(const std::vector<GroupIndex>& fine, const std::vector<GroupIndex>& coarse) {
-  std::vector<GroupIndex> coarse_of(static_cast<size_t>(Groups(fine)), -1);
+  std::vector<GroupIndex> coarse_of(static_cast<size_t>(CountOf(fine)), -1);
   for (size_t op = 0; op < fine.size(); ++op) {
     GroupIndex& group = coarse_of[static_cast<size_t>(fine[op])];
     if (group >= 0 && group != coarse[op]) return false;
@@ -44,7 +42,7 @@ TEST(SearchLevels, AreNestedAndHalve) {
     for (size_t level = 1; level < levels.size(); ++level) {
       ASSERT_TRUE(IsNested(levels[level - 1], levels[level])) << "seed " << seed << ", level " << level;
       if (level == 1) continue;
-      ASSERT_LE(Groups(levels[level]), std::max(kFewest, Groups(levels[level - 1]) / 2));
+      ASSERT_LE(CountOf(levels[level]), std::max(kFewest, CountOf(levels[level - 1]) / 2));
       ++coarsened;
     }
   }

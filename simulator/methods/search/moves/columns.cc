@@ -24,7 +24,7 @@ class Joiner {
       : sim_(sim),
         stop_(stop),
         unit_of_op_(unit_of_op),
-        sets_(1 + *std::ranges::max_element(unit_of_op)),
+        sets_(CountOf(unit_of_op)),
         cost_us_(static_cast<size_t>(sets_.sets())),
         allowed_(sim.AllowedOf(unit_of_op, sets_.sets())) {
     for (OpIndex op = 0; op < sim.num_ops; ++op) {

@@ -28,7 +28,7 @@ std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const Searc
 }
 
 SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_of_op) {
-  const auto groups = static_cast<size_t>(1 + *std::max_element(group_of_op.begin(), group_of_op.end()));
+  const auto groups = static_cast<size_t>(CountOf(group_of_op));
   const auto devices = static_cast<size_t>(sim.num_devices);
   SearchLevel level;
   level.group_of_op = group_of_op;

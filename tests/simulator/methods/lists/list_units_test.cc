@@ -55,8 +55,8 @@ TEST(ListUnits, AreNumberedInOrderAndMayRunSomewhereAndKeepTogetherWhatHasToBe) 
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
     const std::vector<GroupIndex> units = ListUnits(task, {});
     const std::vector<GroupIndex>& together = task.levels->Finest();
-    const int32_t count = 1 + *std::ranges::max_element(units);
-    joined += static_cast<size_t>(1 + *std::ranges::max_element(together) - count);
+    const int32_t count = CountOf(units);
+    joined += static_cast<size_t>(CountOf(together) - count);
     std::map<GroupIndex, GroupIndex> unit_of;
     std::map<GroupIndex, std::set<GroupIndex>> in_unit;
     for (size_t op = 0; op < units.size(); ++op) {

@@ -23,7 +23,7 @@ TEST(PartTask, ScoresAPlacementAsTheWholeDoes) {
     ASSERT_EQ(part.task().sim.num_devices, std::ssize(*devices));
     // Every unit on the first of the part's devices that may run it.
     const std::vector<GroupIndex>& units = part.task().levels->Finest();
-    const int32_t num_units = 1 + *std::ranges::max_element(units);
+    const int32_t num_units = CountOf(units);
     const std::vector<uint8_t> allowed = part.task().sim.AllowedOf(units, num_units);
     Placement placement;
     for (const GroupIndex unit : units) {

@@ -57,7 +57,7 @@ TEST(LoadState, IsTheLoadOfThePlacement) {
 double LeastLoadUs(const PlacementTask& task) {
   PlacementScorer scorer(task);
   const std::vector<GroupIndex> set_of_op = SetsOf(task);
-  const auto sets = static_cast<size_t>(*std::ranges::max_element(set_of_op)) + 1;
+  const auto sets = static_cast<size_t>(CountOf(set_of_op));
   std::vector<DeviceIndex> of_set(sets, 0);
   double least_us = std::numeric_limits<double>::infinity();
   while (true) {
