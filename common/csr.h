@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -20,6 +21,17 @@ struct Csr {
   bool operator==(const Csr&) const = default;
 };
 
+// The rows, one after the other.
+inline Csr CsrFromRows(std::span<const std::vector<int32_t>> rows) {
+  Csr csr;
+  csr.begin.reserve(rows.size() + 1);
+  for (const std::vector<int32_t>& row : rows) {
+    csr.items.insert(csr.items.end(), row.begin(), row.end());
+    csr.begin.push_back(static_cast<int32_t>(csr.items.size()));
+  }
+  return csr;
+}
+
 // The rows of pairs (row, item), each with its items in the order of the pairs. for_each_pair(visit) calls
 // visit(row, item) for all pairs; it is called twice and must visit them in the same order. REQUIRES: every row is in
 // [0, rows).
@@ -34,6 +46,12 @@ Csr CsrFromPairs(int32_t rows, const ForEachPair& for_each_pair) {
   for_each_pair(
       [&](int32_t row, int32_t item) { csr.items[static_cast<size_t>(next[static_cast<size_t>(row)]++)] = item; });
   return csr;
+}
+// pairs: of (row, item).
+inline Csr CsrFromPairs(int32_t rows, const std::vector<std::pair<int32_t, int32_t>>& pairs) {
+  return CsrFromPairs(rows, [&](auto visit) {
+    for (const auto& [row, item] : pairs) visit(row, item);
+  });
 }
 
 }  // namespace emplace

@@ -109,13 +109,7 @@ Csr Consumers(const std::vector<Op>& ops) {
       if (row.empty() || row.back() != static_cast<int32_t>(o)) row.push_back(static_cast<int32_t>(o));
     }
   }
-  Csr csr;
-  csr.begin.reserve(ops.size() + 1);
-  for (const std::vector<int32_t>& row : rows) {
-    csr.items.insert(csr.items.end(), row.begin(), row.end());
-    csr.begin.push_back(static_cast<int32_t>(csr.items.size()));
-  }
-  return csr;
+  return CsrFromRows(rows);
 }
 
 // A cycle among the ops that Kahn's algorithm could not order, as "a -> b -> a".

@@ -26,16 +26,10 @@ int32_t Target(const Topology& topology, int32_t channel) { return Source(topolo
 // Row n: the channels whose `end` is node n, ascending.
 template <typename End>
 Csr ChannelsAt(const Topology& topology, End end) {
-  std::vector<std::vector<int32_t>> rows(topology.nodes.size());
-  for (int32_t channel = 0; channel < 2 * static_cast<int32_t>(topology.links.size()); ++channel) {
-    rows[Index(end(topology, channel))].push_back(channel);
-  }
-  Csr csr;
-  for (const std::vector<int32_t>& row : rows) {
-    csr.items.insert(csr.items.end(), row.begin(), row.end());
-    csr.begin.push_back(static_cast<int32_t>(csr.items.size()));
-  }
-  return csr;
+  return CsrFromPairs(static_cast<int32_t>(topology.nodes.size()), [&](auto visit) {
+    for (int32_t channel = 0; channel < 2 * static_cast<int32_t>(topology.links.size()); ++channel)
+      visit(end(topology, channel), channel);
+  });
 }
 
 // A topology with what is asked of it again and again.
@@ -159,10 +153,7 @@ Routes FindRoutes(const Topology& topology, int32_t num_devices) {
       routes.bandwidth_bytes_per_us[pair] = routes_to.Bandwidth(from);
     }
   }
-  for (const std::vector<int32_t>& row : rows) {
-    routes.channels.items.insert(routes.channels.items.end(), row.begin(), row.end());
-    routes.channels.begin.push_back(static_cast<int32_t>(routes.channels.items.size()));
-  }
+  routes.channels = CsrFromRows(rows);
   return routes;
 }
 

@@ -31,11 +31,8 @@ GroupGraph MakeGroupGraph(const GroupedGraph& grouped, int32_t num_devices) {
 
   std::vector<std::vector<int32_t>> parents(static_cast<size_t>(grouped.num_groups));
   for (const GroupEdge& edge : grouped.edges) parents[static_cast<size_t>(edge.to)].push_back(edge.from);
-  for (std::vector<int32_t>& row : parents) {
-    std::sort(row.begin(), row.end());
-    graph.parents.items.insert(graph.parents.items.end(), row.begin(), row.end());
-    graph.parents.begin.push_back(static_cast<int32_t>(graph.parents.items.size()));
-  }
+  for (std::vector<int32_t>& row : parents) std::sort(row.begin(), row.end());
+  graph.parents = CsrFromRows(parents);
   graph.DeriveChildren();
   return graph;
 }

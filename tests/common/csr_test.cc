@@ -20,14 +20,13 @@ TEST(Csr, RowsHaveTheItemsOfTheirPairsInTheOrderOfThePairs) {
       pairs.emplace_back(row, static_cast<int32_t>(rng.UniformInt(-5, 5)));
       expected[static_cast<size_t>(row)].push_back(pairs.back().second);
     }
-    const Csr csr = CsrFromPairs(rows, [&](auto visit) {
-      for (const auto& [row, item] : pairs) visit(row, item);
-    });
+    const Csr csr = CsrFromPairs(rows, pairs);
     ASSERT_EQ(csr.rows(), rows);
     ASSERT_EQ(csr.items.size(), pairs.size());
     for (int32_t row = 0; row < rows; ++row) {
       EXPECT_EQ(std::vector<int32_t>(csr.Row(row).begin(), csr.Row(row).end()), expected[static_cast<size_t>(row)]);
     }
+    EXPECT_EQ(CsrFromRows(expected), csr);
   }
 }
 

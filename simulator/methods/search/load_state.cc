@@ -6,17 +6,6 @@
 #include "common/sort_unique.h"
 
 namespace emplace {
-namespace {
-
-template <typename Pairs>
-Csr CsrOf(int32_t rows, const Pairs& pairs) {
-  return CsrFromPairs(rows, [&](auto visit) {
-    for (const auto& [row, item] : pairs) visit(row, item);
-  });
-}
-
-}  // namespace
-
 LoadState::LoadState(const PlacementTask& task)
     : sim_(task.sim), sends_to_each_(SendsToEach(task.sim)), set_of_op_(task.levels->Finest()) {
   const SimGraph& sim = sim_;
@@ -57,10 +46,10 @@ LoadState::LoadState(const PlacementTask& task)
       }
     }
   }
-  made_by_ = CsrOf(num_sets(), made);
-  read_by_ = CsrOf(num_sets(), read);
+  made_by_ = CsrFromPairs(num_sets(), made);
+  read_by_ = CsrFromPairs(num_sets(), read);
   SortUnique(adjacent);
-  neighbours_ = CsrOf(num_sets(), adjacent);
+  neighbours_ = CsrFromPairs(num_sets(), adjacent);
   readers_on_.resize(maker_of_.size() * devices);
 }
 

@@ -104,9 +104,7 @@ class LoadAnnealer {
       std::vector<std::pair<int32_t, int32_t>> sets_of_group;
       for (size_t o = 0; o < level.size(); ++o) sets_of_group.emplace_back(level[o], finest[o]);
       SortUnique(sets_of_group);
-      levels_.push_back(CsrFromPairs(CountOf(level), [&](auto visit) {
-        for (const auto& [group, set] : sets_of_group) visit(group, set);
-      }));
+      levels_.push_back(CsrFromPairs(CountOf(level), sets_of_group));
       // Nested: any op of the set tells its group.
       std::vector<int32_t> group_of_set(static_cast<size_t>(state_.num_sets()));
       for (const auto& [group, set] : sets_of_group) group_of_set[static_cast<size_t>(set)] = group;
