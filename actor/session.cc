@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
+#include "simulator/task/task_bundle.h"
 
 namespace emplace {
 namespace {

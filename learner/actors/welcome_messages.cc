@@ -1,6 +1,7 @@
 #include "learner/actors/welcome_messages.h"
 
 #include "simulator/graph/graph_io.h"
+#include "simulator/task/task_bundle.h"
 
 namespace emplace {
 

@@ -25,6 +25,7 @@
 #include "policy/config/run_config.h"
 #include "policy/policy_kinds.h"
 #include "policy/simd/kernel_path.h"
+#include "simulator/task/task_bundle.h"
 
 namespace emplace {
 namespace {

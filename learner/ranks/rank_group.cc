@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "learner/ranks/make_nccl.h"
+#include "simulator/task/task_bundle.h"
 
 namespace emplace {
 namespace {

@@ -1,5 +1,5 @@
 // A graph on a cluster, ready to be placed: the simulator's graph, and the groups that are placed. The learner sends
-// tasks to actors, and `emplace place` makes one from files.
+// tasks to actors (task_bundle.h), and `emplace place` makes one from files.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "common/array_bundle.h"
 #include "common/threads/stop.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/graph/op_graph.h"
@@ -56,9 +55,5 @@ struct PlacementTask {
   static PlacementTask Ungrouped(const OpGraph& graph, const Cluster& cluster);
   void SetGroups(const GroupedGraph& grouped);
 };
-
-ArrayBundle ToBundle(const PlacementTask& task);
-// Checks everything that came from the network. Throws BadInput, which names the array.
-PlacementTask TaskFromBundle(const ArrayBundle& bundle);
 
 }  // namespace emplace

@@ -5,7 +5,7 @@
 
 #include "common/files/content_hash.h"
 #include "policy/policy_weights.h"
-#include "simulator/task/placement_task.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/actor/small_tasks.h"
 
 namespace emplace {

@@ -1,7 +1,7 @@
 // *.graph.json and *.graph.json.zst, up to the task that a learner makes of a graph and its actors take apart.
 #include "common/files/file_io.h"
 #include "simulator/graph/graph_io.h"
-#include "simulator/task/placement_task.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/same_bundle.h"
 #include "tests/fuzz/small_machine.h"

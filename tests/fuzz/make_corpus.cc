@@ -21,6 +21,7 @@
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/play_episode.h"
 #include "tests/fuzz/small_machine.h"

@@ -1,6 +1,6 @@
 // The arrays of one task, a frame each, in the order and of the types in which SmallTopologyTask travels: what stands
 // behind the frames of a Welcome, without the header that would have to be right about each of them.
-#include "simulator/task/placement_task.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/play_episode.h"

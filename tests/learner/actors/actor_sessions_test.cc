@@ -11,6 +11,7 @@
 #include "common/files/content_hash.h"
 #include "common/strings.h"
 #include "common/wire/access/keys.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {

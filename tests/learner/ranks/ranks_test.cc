@@ -21,6 +21,7 @@
 #include "learner/ranks/rank_state.h"
 #include "learner/update/make_engine.h"
 #include "learner/update/objective/make_loss.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/learner/ranks/rank_lesson.h"
 #include "tests/support/own_machine_lock.h"
 

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/task/task_bundle.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/make_op.h"
 #include "tests/support/random_task.h"
