@@ -293,12 +293,7 @@ class PortfolioSearch {
 
   // Adds what moves find that relieve busy devices.
   void AddRelieved(const SearchSpace& space) {
-    const double progress = limit_.Progress();
-    const WalkResult found = RunWalks(space, {{ordered_->entry,
-                                               ordered_->priority,
-                                               {plan_.relief, 1},
-                                               progress + plan_.phases.relief_share * (1 - progress),
-                                               &*graph_}});
+    const WalkResult found = WalkFrom(*ordered_, plan_.relief, plan_.phases.relief_share, space, *graph_);
     KeepOrderedStart(found);
     KeepFound(found);
   }
@@ -326,12 +321,7 @@ class PortfolioSearch {
     if (coarse_->best) starts.push_back(std::move(*coarse_->best));
     const WalkResult& start =
         *std::ranges::min_element(starts, {}, [](const WalkResult& found) { return found.entry.score; });
-    const double progress = limit_.Progress();
-    coarse_->best = RunWalks(coarse_->space, {{start.entry,
-                                               start.priority,
-                                               {plan_.coarse, 1},
-                                               progress + plan_.phases.coarse_share * (1 - progress),
-                                               &coarse_->graph}});
+    coarse_->best = WalkFrom(start, plan_.coarse, plan_.phases.coarse_share, coarse_->space, coarse_->graph);
     if (limit_.Ended() || !Affords(2)) return;
     PortfolioEntry found = {plan_.found_by, coarse_->task.Expanded(coarse_->best->entry.placement), {}};
     found.score = PlacementScorer(task_).Score(found.placement);
@@ -351,13 +341,8 @@ class PortfolioSearch {
       limit_.Count(1);
     }
     if (!replica_->space.any()) return first;
-    const double progress = limit_.Progress();
     const WalkResult start = *replica_->best;
-    replica_->best = RunWalks(replica_->space, {{start.entry,
-                                                 start.priority,
-                                                 {plan_.ordered, 1},
-                                                 progress + plan_.phases.replica_share * (1 - progress),
-                                                 &replica_->graph}});
+    replica_->best = WalkFrom(start, plan_.ordered, plan_.phases.replica_share, replica_->space, replica_->graph);
     return first || replica_->best->entry.score < start.entry.score;
   }
 
@@ -373,10 +358,7 @@ class PortfolioSearch {
       if (!mirrored_ || found.entry.score < start.entry.score) start = std::move(found);
       if (start.entry.score.bytes_over > unordered_->score.bytes_over) return;
     }
-    const double progress = limit_.Progress();
-    const double until = progress + plan_.phases.mirrored_share * (1 - progress);
-    WalkResult found =
-        RunWalks(space, {{start.entry, start.priority, {plan_.ordered, 1}, until, &*graph_, &*replicas_}});
+    WalkResult found = WalkFrom(start, plan_.ordered, plan_.phases.mirrored_share, space, *graph_, &*replicas_);
     KeepOrderedStart(found);
     KeepFound(found);
     if (!mirrored_ || found.entry.score < mirrored_->entry.score) mirrored_ = std::move(found);
@@ -455,6 +437,14 @@ class PortfolioSearch {
   bool ColumnsPay() const {
     return plan_.passes.front().mix.column > 0 &&
            Share(0, plan_.phases.columns_us_per_op) <= plan_.phases.most_share_for_columns;
+  }
+
+  // A walk with orders for this share of what is left of the round.
+  WalkResult WalkFrom(const WalkResult& start, const PassPlan* pass, double share, const SearchSpace& space,
+                      const ScheduleGraph& graph, const Replicas* replicas = nullptr) {
+    const double progress = limit_.Progress();
+    const double until = progress + share * (1 - progress);
+    return RunWalks(space, {{start.entry, start.priority, {pass, 1}, until, &graph, replicas}});
   }
 
   // Tells of progress. What walks find on a contracted graph or for one replica is no score of a placement, so it is
