@@ -22,6 +22,13 @@ SearchLimit::SearchLimit(int64_t budget, double seconds, const StopSignal& stop,
   EMPLACE_CHECK(budget > 0 || seconds > 0);
 }
 
+bool SearchLimit::Affords(int64_t evaluations, int64_t kept) {
+  const int64_t left = evaluations_left() - kept;
+  if (evaluations <= left) return true;
+  Forfeit(std::max<int64_t>(0, left));
+  return false;
+}
+
 double SearchLimit::seconds() const { return std::chrono::duration<double>(StopSignal::Clock::now() - begin_).count(); }
 
 void SearchLimit::BeginRound(int64_t evaluations, double seconds, int64_t left_evaluations, double left_us) {

@@ -25,6 +25,9 @@ class SearchLimit {
   bool Ended() const { return Whole(0) >= 1; }
 
   void Count(int64_t evaluations) { evaluations_ += evaluations; }
+  // Whether so many evaluations are left of the budget beside the last `kept`. Where they are not, the search ends:
+  // else it would go on with what a larger budget comes to later.
+  bool Affords(int64_t evaluations, int64_t kept);
   // Takes evaluations of the budget that nobody makes.
   void Forfeit(int64_t evaluations) { forfeited_ += evaluations; }
   int64_t evaluations() const { return evaluations_; }

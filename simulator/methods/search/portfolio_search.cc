@@ -13,6 +13,7 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
+#include "simulator/methods/search/found_results.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"
 #include "simulator/methods/search/replicas.h"
@@ -24,17 +25,6 @@ namespace {
 
 // The name of an order that the search has chosen, beside those of disciplines.h.
 constexpr const char* kSearchedOrder = "searched";
-
-// A placement with an order of its ops.
-struct OrderedEntry {
-  PortfolioEntry entry;  // Its score is with the order.
-  DeviceOrders orders;
-  std::string discipline;
-};
-
-OrderedEntry WithOrder(const PortfolioEntry& entry, ChosenOrder order) {
-  return {{entry.found_by, entry.placement, order.score}, std::move(order.orders), std::move(order.discipline)};
-}
 
 // The entry with its ops by upward rank.
 WalkResult Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) {
@@ -74,7 +64,7 @@ class PortfolioSearch {
     if (!portfolio_.empty()) {
       KeepPortfolio();
       for (const PortfolioEntry& entry : portfolio_) FitByOrder(entry);
-      if (options_.progress) Report(limit_.evaluations(), score_);
+      if (options_.progress) Report(limit_.evaluations(), found_.score());
       if (limit_.Progress() + Share(0, LevelsUsPerOp(task_) + plan_.phases.space_us_per_op) < 1) {
         try {
           Search();
@@ -84,21 +74,22 @@ class PortfolioSearch {
         AddAnnealed(1);
       }
     }
-    result_.evaluations = limit_.evaluations();
-    return std::move(result_);
+    MethodResult result = found_.result();
+    result.evaluations = limit_.evaluations();
+    return result;
   }
 
  private:
   void KeepPortfolio() {
     const PortfolioEntry& ranked = BestBy(&PortfolioEntry::ranked);
     if (!InOrderAsked()) {
-      Add(portfolio_.front());
+      found_.Add(portfolio_.front());
       if (ranked.ranked && !limit_.stopped()) KeepRanked(ranked);
       return;
     }
-    KeepAsAsked(BestBy(&PortfolioEntry::asked));
-    unordered_ = portfolio_.front();
-    if (ranked.ranked) KeepOrderedStart(Ranked(*graph_, ranked));
+    found_.KeepAsAsked(BestBy(&PortfolioEntry::asked));
+    found_.KeepUnorderedStart(portfolio_.front());
+    if (ranked.ranked) found_.KeepOrderedStart(Ranked(*graph_, ranked));
   }
 
   // The entry with the best such score; the first one where none has it.
@@ -110,18 +101,19 @@ class PortfolioSearch {
 
   // Keeps the entry in the order of its ranks, too.
   void KeepRanked(const PortfolioEntry& entry) {
-    KeepOrderedStart(Ranked(*graph_, entry));
-    if (ordered_->entry.score < score_) Keep(WithOrder(entry, OrderBy("rank", *graph_, entry.placement)));
+    found_.KeepOrderedStart(Ranked(*graph_, entry));
+    if (found_.ordered()->entry.score < found_.score())
+      found_.Keep(WithOrder(entry, OrderBy("rank", *graph_, entry.placement)));
   }
 
   // Where nothing fits so far, the entry may fit in the order that holds the least. Faster ones are tried later.
   void FitByOrder(const PortfolioEntry& entry) {
-    if (score_.bytes_over == 0 || !MayOrder() || InOrderAsked() || limit_.Ended()) return;
+    if (found_.score().bytes_over == 0 || !MayOrder() || InOrderAsked() || limit_.Ended()) return;
     if (options_.seconds > 0 && limit_.Progress() + Share(0, kFitUsPerOp) > 1) return;
-    if (!Affords(1)) return;
+    if (!limit_.Affords(1, kRunsToKeepFound)) return;
     if (!graph_) graph_.emplace(task_, options_.stop);
     limit_.Count(1);
-    Keep(WithOrder(entry, OrderBy("least-memory", *graph_, entry.placement)));
+    found_.Keep(WithOrder(entry, OrderBy("least-memory", *graph_, entry.placement)));
   }
 
   void Search() {
@@ -131,9 +123,10 @@ class PortfolioSearch {
       if (!space || (columns && space->columns().empty())) space.emplace(task_, columns, limit_.stop());
       if (!space->any()) return;
       AddOptimal();
-      if (walks_.HasFewUnits(*space) && unordered_->score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit);
+      if (walks_.HasFewUnits(*space) && found_.unordered()->score.bytes_over > 0)
+        AddAnnealed(plan_.phases.share_to_fit);
       Improve(*space);
-      if (!limit_.Ended()) FitByOrder(*unordered_);
+      if (!limit_.Ended()) FitByOrder(*found_.unordered());
     }
   }
 
@@ -153,15 +146,6 @@ class PortfolioSearch {
     return !limit_.Ended();
   }
 
-  // Whether so many evaluations are left of the budget. Where they are not, the search ends: else it would go on with
-  // what a larger budget comes to later.
-  bool Affords(int64_t evaluations) {
-    const int64_t left = limit_.evaluations_left() - kRunsToKeepFound;
-    if (evaluations <= left) return true;
-    limit_.Forfeit(std::max<int64_t>(0, left));
-    return false;
-  }
-
   // Searches tiny graphs through.
   void AddOptimal() {
     const double placements = CountGroupPlacements(task_);
@@ -169,7 +153,7 @@ class PortfolioSearch {
     const double us = placements * (kRunUs + kRunUsPerOp * task_.sim.num_ops);
     if (limit_.Share(static_cast<int64_t>(placements), us) > 1) return;
     searched_through_ = true;
-    if (!Affords(static_cast<int64_t>(placements))) return;
+    if (!limit_.Affords(static_cast<int64_t>(placements), kRunsToKeepFound)) return;
     MethodResult result = MakeMethod("optimal", {.budget = 1, .stop = limit_.stop()})->Place(task_);
     AddResult("optimal", std::move(result));
   }
@@ -179,7 +163,7 @@ class PortfolioSearch {
     MethodOptions options{.budget = 0, .seed = options_.seed, .stop = options_.stop};
     if (options_.budget > 0) {
       options.budget = static_cast<int64_t>(limit_.Evaluations(share, 0));
-      if (options.budget < 1 || !Affords(options.budget)) return;
+      if (options.budget < 1 || !limit_.Affords(options.budget, kRunsToKeepFound)) return;
     }
     if (options_.seconds > 0) {
       options.seconds = std::min(share * limit_.RoundSeconds(), options_.seconds - limit_.seconds());
@@ -192,54 +176,16 @@ class PortfolioSearch {
     limit_.Count(result.evaluations);
     if (!result.placement) return;
     const SearchScore score = result.score ? *result.score : PlacementScorer(task_).Score(*result.placement);
-    Add({name, std::move(*result.placement), score});
-  }
-
-  // Keeps an entry without an order.
-  void Add(const PortfolioEntry& entry) {
-    if (!unordered_ || entry.score < unordered_->score) unordered_ = entry;
-    Keep({entry, {}, ""});
-  }
-
-  void KeepOrderedStart(WalkResult found) {
-    if (!ordered_ || found.entry.score < ordered_->entry.score) ordered_ = std::move(found);
+    found_.Add({name, std::move(*result.placement), score});
   }
 
   bool InOrderAsked() const { return !options_.order.empty(); }
 
-  // Keeps an entry if it is the best in the order that is asked for. What a budget has cut short does not count: with a
-  // larger one it may have become another, which is worse in this order.
-  void KeepAsAsked(const PortfolioEntry& entry) {
-    const bool first = !result_.placement;
-    if (!first && (entry.placement == asked_last_ || (options_.budget > 0 && limit_.Ended()))) return;
-    const int64_t runs = RunsToFindOrder(options_.order);
-    if (!first) {  // Else it was counted in the portfolio.
-      if (!Affords(runs)) return;
-      limit_.Count(runs);
-    }
-    asked_last_ = entry.placement;
-    const OrderedEntry found = WithOrder(entry, OrderNamed(options_.order, *graph_, entry.placement));
-    if (first || found.entry.score < score_) Take(found);
-  }
-
-  void Keep(const OrderedEntry& found) {
-    if (InOrderAsked()) return KeepAsAsked(found.entry);
-    if (!result_.placement || found.entry.score < score_) Take(found);
-  }
-
-  void Take(const OrderedEntry& found) {
-    score_ = found.entry.score;
-    result_.placement = found.entry.placement;
-    result_.found_by = found.entry.found_by;
-    result_.orders = found.orders;
-    result_.discipline = found.discipline;
-  }
-
   void Improve(const SearchSpace& space) {
     if (!OrdersPay()) return ImproveWithoutOrders(space);
     if (!graph_) graph_.emplace(task_, limit_.stop());
-    if (!ordered_) {
-      KeepRanked(*unordered_);
+    if (!found_.ordered()) {
+      KeepRanked(*found_.unordered());
       limit_.Count(1);
     }
     OrderPortfolio();
@@ -252,28 +198,28 @@ class PortfolioSearch {
     constexpr double kRounding = 1e-9;  // Of shares: no more than the round.
     const double end = 1 - ShareToOrderResult() - kRounding;
     const bool ordered_only = walks_.MovesPerUnit(space, end) < plan_.phases.few_moves &&
-                              Beats(ordered_->entry.score, unordered_->score, plan_.phases.large_gain);
+                              Beats(found_.ordered()->entry.score, found_.unordered()->score, plan_.phases.large_gain);
     bool without = false;  // Whether some threads go on without orders.
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
       const double first_end = std::max(progress + plan_.phases.first_share * (end - progress),
                                         task_.sim.num_devices == 2 ? std::min(end, plan_.phases.first_end_on_two) : 0);
-      const WalkResult found = RunWalks(space, {{*unordered_, nullptr, plan_.passes, first_end}});
-      Add(found.entry);
+      const WalkResult found = RunWalks(space, {{*found_.unordered(), nullptr, plan_.passes, first_end}});
+      found_.Add(found.entry);
       if (limit_.Ended()) return;
       WalkResult ranked = Ranked(*graph_, found.entry);
       limit_.Count(1);
       without = walks_.HasFewUnits(space) && Beats(found.entry.score, ranked.entry.score, plan_.phases.large_loss);
-      KeepOrderedStart(std::move(ranked));
+      found_.KeepOrderedStart(std::move(ranked));
     }
-    const WalkResult start = *ordered_;
+    const WalkResult start = *found_.ordered();
     std::vector<WalkPlan> plans = {{start.entry, start.priority, {plan_.ordered, 1}, end, &*graph_}};
-    if (without) plans.push_back({*unordered_, nullptr, plan_.passes, end});
+    if (without) plans.push_back({*found_.unordered(), nullptr, plan_.passes, end});
     KeepOrdered(RunWalks(space, plans));
   }
 
   void ImproveWithoutOrders(const SearchSpace& space) {
-    const PortfolioEntry start = *unordered_;
-    Add(RunWalks(space, {{start, nullptr, plan_.passes}}).entry);
+    const PortfolioEntry start = *found_.unordered();
+    found_.Add(RunWalks(space, {{start, nullptr, plan_.passes}}).entry);
   }
 
   // Steps of several micro-batches: keeps the portfolio's entries in the order of the best discipline, once there is
@@ -285,16 +231,16 @@ class PortfolioSearch {
     if (Share(std::ssize(portfolio_) * runs, us) > plan_.phases.most_share_to_order) return;
     portfolio_ordered_ = true;
     for (const PortfolioEntry& entry : portfolio_) {
-      if (limit_.Ended() || !Affords(runs)) return;
-      Keep(WithOrder(entry, BestOrder(*graph_, entry.placement)));
+      if (limit_.Ended() || !limit_.Affords(runs, kRunsToKeepFound)) return;
+      found_.Keep(WithOrder(entry, BestOrder(*graph_, entry.placement)));
       limit_.Count(runs);
     }
   }
 
   // Adds what moves find that relieve busy devices.
   void AddRelieved(const SearchSpace& space) {
-    const WalkResult found = WalkFrom(*ordered_, plan_.relief, plan_.phases.relief_share, space, *graph_);
-    KeepOrderedStart(found);
+    const WalkResult found = WalkFrom(*found_.ordered(), plan_.relief, plan_.phases.relief_share, space, *graph_);
+    found_.KeepOrderedStart(found);
     KeepFound(found);
   }
 
@@ -310,8 +256,8 @@ class PortfolioSearch {
     if (coarse_->task.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops || !coarse_->space.any())
       return;
     std::vector<PortfolioEntry> entries = coarse_->best ? std::vector<PortfolioEntry>() : portfolio_;
-    entries.push_back(ordered_->entry);
-    if (!Affords(std::ssize(entries))) return;
+    entries.push_back(found_.ordered()->entry);
+    if (!limit_.Affords(std::ssize(entries), kRunsToKeepFound)) return;
     std::vector<WalkResult> starts(entries.size());
     team_.ForEach(entries.size(), [&](size_t /*thread*/, size_t i) {
       entries[i].placement = coarse_->task.Coarsened(entries[i].placement);
@@ -322,11 +268,11 @@ class PortfolioSearch {
     const WalkResult& start =
         *std::ranges::min_element(starts, {}, [](const WalkResult& found) { return found.entry.score; });
     coarse_->best = WalkFrom(start, plan_.coarse, plan_.phases.coarse_share, coarse_->space, coarse_->graph);
-    if (limit_.Ended() || !Affords(2)) return;
+    if (limit_.Ended() || !limit_.Affords(2, kRunsToKeepFound)) return;
     PortfolioEntry found = {plan_.found_by, coarse_->task.Expanded(coarse_->best->entry.placement), {}};
     found.score = PlacementScorer(task_).Score(found.placement);
     limit_.Count(2);
-    Add(found);
+    found_.Add(found);
     KeepRanked(found);
   }
 
@@ -349,17 +295,17 @@ class PortfolioSearch {
   // Adds what a walk finds in which all replicas do the same: from the best such walk before, or from one replica that
   // is repeated, if that is better, or with replicas of one device first from the best with an order.
   void AddMirrored(const SearchSpace& space) {
-    WalkResult start = mirrored_ ? *mirrored_ : *ordered_;
+    WalkResult start = mirrored_ ? *mirrored_ : *found_.ordered();
     if (replicas_->width() > 1 && ImproveReplica()) {
-      if (limit_.Ended() || !Affords(1)) return;
+      if (limit_.Ended() || !limit_.Affords(1, kRunsToKeepFound)) return;
       WalkResult found =
           Ranked(*graph_, {plan_.found_by, replica_->task.Expanded(replica_->best->entry.placement), {}});
       limit_.Count(1);
       if (!mirrored_ || found.entry.score < start.entry.score) start = std::move(found);
-      if (start.entry.score.bytes_over > unordered_->score.bytes_over) return;
+      if (start.entry.score.bytes_over > found_.unordered()->score.bytes_over) return;
     }
     WalkResult found = WalkFrom(start, plan_.ordered, plan_.phases.mirrored_share, space, *graph_, &*replicas_);
-    KeepOrderedStart(found);
+    found_.KeepOrderedStart(found);
     KeepFound(found);
     if (!mirrored_ || found.entry.score < mirrored_->entry.score) mirrored_ = std::move(found);
   }
@@ -367,24 +313,26 @@ class PortfolioSearch {
   // Keeps the placement of a walk with orders: without an order if it is as good, else in the order that comes of its
   // priority.
   void KeepFound(const WalkResult& found) {
-    if (!found.priority) return Add(found.entry);
-    if (!(found.entry.score < score_)) return;
+    if (!found.priority) return found_.Add(found.entry);
+    if (!(found.entry.score < found_.score())) return;
     limit_.Count(kRunsToKeepFound);
     if (!limit_.Ended()) {
       const SearchScore score = PlacementScorer(task_).Score(found.entry.placement);
-      Add({found.entry.found_by, found.entry.placement, score});
+      found_.Add({found.entry.found_by, found.entry.placement, score});
     }
-    Keep({found.entry, OrdersUnder(*found.priority, task_.sim, found.entry.placement), kSearchedOrder});
+    found_.Keep({found.entry, OrdersUnder(*found.priority, task_.sim, found.entry.placement), kSearchedOrder});
   }
 
   // Does the same, or keeps it in the order of a discipline if that is better.
   void KeepOrdered(const WalkResult& found) {
-    if (found.priority) KeepOrderedStart(found);
+    if (found.priority) found_.KeepOrderedStart(found);
     KeepFound(found);
-    if ((options_.budget > 0 && limit_.Ended()) || !Affords(RunsToOrderResult() - kRunsToKeepFound)) return;
+    if ((options_.budget > 0 && limit_.Ended()) ||
+        !limit_.Affords(RunsToOrderResult() - kRunsToKeepFound, kRunsToKeepFound))
+      return;
     const Placement& placement = found.entry.placement;
-    Keep(WithOrder(found.entry,
-                   task_.HasMicrobatches() ? BestOrder(*graph_, placement) : OrderBy("rank", *graph_, placement)));
+    found_.Keep(WithOrder(
+        found.entry, task_.HasMicrobatches() ? BestOrder(*graph_, placement) : OrderBy("rank", *graph_, placement)));
     limit_.Count(RunsToOrderResult() - kRunsToKeepFound);
   }
 
@@ -453,24 +401,24 @@ class PortfolioSearch {
     Walks::Report report;
     if (options_.progress) {
       report = [&](int64_t evaluations, const SearchScore& best) {
-        Report(evaluations, &space.task() == &task_ ? best : score_);
+        Report(evaluations, &space.task() == &task_ ? best : found_.score());
       };
     }
     return walks_.From(space, plans, report);
   }
 
   void Report(int64_t evaluations, const SearchScore& best) const {
-    const SearchScore least = InOrderAsked() ? score_ : std::min(best, score_);  // Walks know nothing of that order.
+    const bool found_now = !InOrderAsked() && best < found_.score();  // Walks know nothing of that order.
+    const SearchScore& least = found_now ? best : found_.score();
     options_.progress({.seconds = limit_.seconds(),
                        .evaluations = evaluations,
                        .best_us = least.makespan_us,
                        .fits = least.bytes_over == 0,
-                       .found_by = best < score_ && !InOrderAsked() ? plan_.found_by : result_.found_by});
+                       .found_by = found_now ? plan_.found_by : found_.result().found_by});
   }
 
-  static constexpr double kFitUsPerOp = 1.5;      // About the time of FitByOrder, for each op of a large graph.
-  static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.
-  static constexpr int64_t kRunsToKeepFound = 2;  // Of KeepFound.
+  static constexpr double kFitUsPerOp = 1.5;     // About the time of FitByOrder, for each op of a large graph.
+  static constexpr double kRunsToRankFirst = 2;  // What is needed to rank takes as long as a run.
   // About the time of a run on a tiny graph, for each op and for itself.
   static constexpr double kRunUsPerOp = 0.1;
   static constexpr double kRunUs = 1;
@@ -483,19 +431,14 @@ class PortfolioSearch {
   ThreadTeam team_;
   Walks walks_;
   std::optional<ScheduleGraph> graph_;  // Where ops are ordered.
+  FoundResults found_{options_, limit_, graph_};
   std::vector<PortfolioEntry> portfolio_;
   bool portfolio_ordered_ = false;
   bool searched_through_ = false;
   std::unique_ptr<SmallerTask<CoarseTask>> coarse_;
   std::optional<Replicas> replicas_;
   std::unique_ptr<SmallerTask<ReplicaTask>> replica_;
-  // The best so far: without an order, with one, and with one where all replicas do the same.
-  std::optional<PortfolioEntry> unordered_;
-  std::optional<WalkResult> ordered_;
-  std::optional<WalkResult> mirrored_;
-  MethodResult result_;   // The best of all,
-  SearchScore score_;     // and its score.
-  Placement asked_last_;  // That KeepAsAsked has looked at.
+  std::optional<WalkResult> mirrored_;  // The best so far in which all replicas do the same.
 };
 
 }  // namespace
