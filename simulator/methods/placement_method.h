@@ -117,6 +117,17 @@ bool CanMinimize(const std::string& method, Objective objective);
 // Throws BadInput unless a searching method has a budget or a time, and neither is negative.
 void CheckSearchLimits(const MethodOptions& options);
 
+// What methods have in common that search until their budget or time is over.
+class SearchingMethod : public PlacementMethod {
+ public:
+  explicit SearchingMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
+  bool draws() const override { return true; }
+  bool searches() const override { return true; }
+
+ protected:
+  const MethodOptions options_;
+};
+
 // The simulated result of a method's placement. All printed figures come from here.
 struct MethodScore {
   double makespan_us = 0;           // Infinity if there is no placement.

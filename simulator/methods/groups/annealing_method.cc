@@ -111,8 +111,6 @@ class Annealer {
 
 }  // namespace
 
-AnnealingMethod::AnnealingMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
-
 MethodResult AnnealingMethod::Place(const PlacementTask& task) {
   Rng rng = Rng(options_.seed).Fork("annealing/" + task.name);
   BudgetedSearch search(task, options_);

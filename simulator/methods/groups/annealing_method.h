@@ -6,17 +6,12 @@
 
 namespace emplace {
 
-class AnnealingMethod : public PlacementMethod {
+class AnnealingMethod : public SearchingMethod {
  public:
-  explicit AnnealingMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
-  bool draws() const override { return true; }
-  bool searches() const override { return true; }
+  using SearchingMethod::SearchingMethod;
   bool places_groups() const override { return true; }
   // The result is never worse than that of `single`. Uses the whole budget or time, unless there is only one placement.
   MethodResult Place(const PlacementTask& task) override;
-
- private:
-  MethodOptions options_;
 };
 
 }  // namespace emplace

@@ -14,8 +14,6 @@ constexpr int64_t kPatiencePerGroup = 6;
 
 }  // namespace
 
-LocalSearchMethod::LocalSearchMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
-
 MethodResult LocalSearchMethod::Place(const PlacementTask& task) {
   Rng rng = Rng(options_.seed).Fork("local-search/" + task.name);
   BudgetedSearch search(task, options_);

@@ -6,17 +6,12 @@
 
 namespace emplace {
 
-class LocalSearchMethod : public PlacementMethod {
+class LocalSearchMethod : public SearchingMethod {
  public:
-  explicit LocalSearchMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
-  bool draws() const override { return true; }
-  bool searches() const override { return true; }
+  using SearchingMethod::SearchingMethod;
   bool places_groups() const override { return true; }
   // The first descent starts from the best single device. Uses the whole budget, unless there is only one placement.
   MethodResult Place(const PlacementTask& task) override;
-
- private:
-  MethodOptions options_;
 };
 
 }  // namespace emplace

@@ -7,8 +7,6 @@
 
 namespace emplace {
 
-RandomMethod::RandomMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
-
 MethodResult RandomMethod::Place(const PlacementTask& task) {
   Rng rng = Rng(options_.seed).Fork("random/" + task.name);
   BudgetedSearch search(task, options_);

@@ -5,16 +5,11 @@
 
 namespace emplace {
 
-class RandomMethod : public PlacementMethod {
+class RandomMethod : public SearchingMethod {
  public:
-  explicit RandomMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
-  bool draws() const override { return true; }
-  bool searches() const override { return true; }
+  using SearchingMethod::SearchingMethod;
   bool places_groups() const override { return true; }
   MethodResult Place(const PlacementTask& task) override;
-
- private:
-  MethodOptions options_;
 };
 
 }  // namespace emplace

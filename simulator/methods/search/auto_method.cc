@@ -32,8 +32,6 @@ PassPlan FirstPass(const SearchParameters& search) {
 
 }  // namespace
 
-AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
-
 MethodResult AutoMethod::Place(const PlacementTask& task) {
   if (options_.objective == Objective::kThroughput) return SearchForThroughput(task, options_);
   const SearchParameters search = options_.planner ? options_.planner->search : SearchParameters();

@@ -6,19 +6,14 @@
 
 namespace emplace {
 
-class AutoMethod : public PlacementMethod {
+class AutoMethod : public SearchingMethod {
  public:
-  explicit AutoMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
-  bool draws() const override { return true; }
-  bool searches() const override { return true; }
+  using SearchingMethod::SearchingMethod;
   bool places_groups() const override { return options_.PolicyPlacesGroups(); }
   // The result is never worse than that of a method of the portfolio (search/portfolio.h), in the order in which its
   // ops get ready or in that of their ranks. With a budget alone it does not depend on the number of threads, and is
   // never worse than with a smaller budget.
   MethodResult Place(const PlacementTask& task) override;
-
- private:
-  MethodOptions options_;
 };
 
 }  // namespace emplace

@@ -14,8 +14,6 @@ constexpr std::array<PassPlan, 2> kMultilevelPasses = {{
 
 }  // namespace
 
-MultilevelMethod::MultilevelMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
-
 MethodResult MultilevelMethod::Place(const PlacementTask& task) {
   return SearchFromPortfolio(task, options_, {.passes = kMultilevelPasses, .found_by = "multilevel"});
 }

@@ -6,17 +6,12 @@
 
 namespace emplace {
 
-class MultilevelMethod : public PlacementMethod {
+class MultilevelMethod : public SearchingMethod {
  public:
-  explicit MultilevelMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
-  bool draws() const override { return true; }
-  bool searches() const override { return true; }
+  using SearchingMethod::SearchingMethod;
   bool places_groups() const override { return options_.PolicyPlacesGroups(); }
   // The result is never worse than that of a method of the portfolio.
   MethodResult Place(const PlacementTask& task) override;
-
- private:
-  MethodOptions options_;
 };
 
 }  // namespace emplace
