@@ -71,8 +71,8 @@ MethodEntry PortfolioEntryOf(const std::string& name,
   return entry;
 }
 
-std::vector<MethodEntry> Methods() {
-  return {
+const std::vector<MethodEntry>& Methods() {
+  static const std::vector<MethodEntry> methods = {
       PortfolioEntryOf<AutoMethod>("auto", {Objective::kLatency, Objective::kThroughput}),
       Entry<SingleMethod>("single"),
       Entry<CpuMethod>("cpu"),
@@ -92,12 +92,13 @@ std::vector<MethodEntry> Methods() {
       PortfolioEntryOf<MultilevelMethod>("multilevel"),
       Entry<OptimalMethod>("optimal"),
       {.name = "policy", .make = MakePolicyMethod, .options = OwnOptionsOf(PolicyMethodOptions::Table(), "policy")}};
+  return methods;
 }
 
 // Throws BadInput where there is none of that name.
-MethodEntry MethodNamed(const std::string& name) {
-  for (MethodEntry& entry : Methods()) {
-    if (entry.name == name) return std::move(entry);
+const MethodEntry& MethodNamed(const std::string& name) {
+  for (const MethodEntry& entry : Methods()) {
+    if (entry.name == name) return entry;
   }
   throw BadInput(StrCat("unknown method '", name, "', expected one of: ", Join(MethodNames(), ", ")));
 }
@@ -119,7 +120,7 @@ Objective ObjectiveNamed(const std::string& name) {
 }
 
 bool CanMinimize(const std::string& method, Objective objective) {
-  const std::vector<Objective> objectives = MethodNamed(method).objectives;
+  const std::vector<Objective>& objectives = MethodNamed(method).objectives;
   return std::ranges::find(objectives, objective) != objectives.end();
 }
 
@@ -137,11 +138,11 @@ std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const Metho
 
 std::vector<OwnOption> OwnOptions() {
   std::vector<OwnOption> options;
-  for (MethodEntry& entry : Methods()) {
-    for (OwnOption& option : entry.options) {
+  for (const MethodEntry& entry : Methods()) {
+    for (const OwnOption& option : entry.options) {
       const auto same = std::ranges::find(options, option.field.name, [](const OwnOption& o) { return o.field.name; });
       if (same == options.end()) {
-        options.push_back(std::move(option));
+        options.push_back(option);
       } else {
         same->methods.push_back(entry.name);
       }
