@@ -25,7 +25,7 @@ DeviceOrders ByArrival(const ScheduleGraph& graph, std::span<const DeviceIndex> 
 }
 
 DeviceOrders ByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return OrdersUnder(ByUpwardRank(graph, placement), graph.task().sim, placement);
+  return OrdersUnder(PriorityByRank(graph, placement), graph.task().sim, placement);
 }
 
 // The micro-batch of each op; of an op that is in none, the last one that it waits for, or -1.
@@ -66,7 +66,7 @@ std::vector<int32_t> DevicesFromHereOn(const ScheduleGraph& graph, std::span<con
 
 DeviceOrders DepthFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   const std::vector<int32_t> wave = Waves(graph);
-  Priority priority = ByUpwardRank(graph, placement);
+  Priority priority = PriorityByRank(graph, placement);
   std::ranges::stable_sort(priority, {}, [&](OpIndex op) { return wave[static_cast<size_t>(op)]; });
   return OrdersUnder(priority, graph.task().sim, placement);
 }

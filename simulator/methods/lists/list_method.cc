@@ -91,14 +91,14 @@ class UnitPlacer {
         std::ranges::copy(pass_bytes, used_bytes.begin());
       }
       if (best_score.bytes_over > 0) break;  // Limits of the memory come before shorter times.
-      if (pass + 1 < plan_.passes) by_rank = ByPlacedUpwardRank(units_.graph(), units);
+      if (pass + 1 < plan_.passes) by_rank = TopologicalByPlacedRank(units_.graph(), units);
     }
     return best;
   }
 
   SearchScore ScoreOf(const Placement& placement) {
     if (!scorer_) scorer_.emplace(whole_.task());
-    if (plan_.orders) scorer_->SetPriority(ByUpwardRank(whole_, placement));
+    if (plan_.orders) scorer_->SetPriority(PriorityByRank(whole_, placement));
     return scorer_->Score(placement);
   }
 

@@ -25,7 +25,7 @@ Priority Sorted(const SimGraph& graph, std::span<const double> keys, Before befo
 
 }  // namespace
 
-Priority ByUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+Priority PriorityByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   return Sorted(graph.task().sim, PlacedUpwardRanksUs(graph, placement), std::greater<>());
 }
 

@@ -17,8 +17,9 @@ using SharedPriority = std::shared_ptr<const Priority>;  // null: ops go first c
 // In the two that follow, free sources (simulator/engine/free_sources.h) go before all other ops. They cost nothing,
 // and with them at the front a search simulates less.
 
-// By falling upward rank of the placed graph (upward_rank.h).
-Priority ByUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+// By falling upward rank of the placed graph; equal ranks by index. A topological order by the same ranks is
+// TopologicalByPlacedRank (upward_rank.h).
+Priority PriorityByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 // By rising time, such as the time at which each op of a run had to start at the latest. To schedule ops anew by these
 // is the second half of a justification, which shortens schedules of all kinds (Valls, Ballestin and Quintanilla,

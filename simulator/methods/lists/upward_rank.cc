@@ -51,7 +51,7 @@ std::vector<double> PlacedUpwardRanksUs(const ScheduleGraph& graph, std::span<co
       });
 }
 
-std::vector<OpIndex> ByPlacedUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+std::vector<OpIndex> TopologicalByPlacedRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   return ByFalling(PlacedUpwardRanksUs(graph, placement), graph);
 }
 

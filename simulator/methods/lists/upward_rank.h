@@ -15,7 +15,8 @@ std::vector<double> MeanUpwardRanksUs(const ScheduleGraph& graph, double transfe
 std::vector<OpIndex> ByMeanUpwardRank(const ScheduleGraph& graph, double transfer_weight = 1);
 // [n] by the costs of a placement, and its transfers between devices.
 std::vector<double> PlacedUpwardRanksUs(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
-// Ops in decreasing order of these, as above.
-std::vector<OpIndex> ByPlacedUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+// Ops in decreasing order of these, as above. For the priority of a run, take PriorityByRank (priority.h), which puts
+// free sources first.
+std::vector<OpIndex> TopologicalByPlacedRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 }  // namespace emplace

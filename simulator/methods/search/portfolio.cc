@@ -193,7 +193,7 @@ class PortfolioMaker {
     found.evaluations += result.score ? 0 : 1;
     if (ranked && graph_ != nullptr && !limit_.stopped() &&
         limit_.Progress() + limit_.Share(1, Us(task_, kRankUsPerOp)) <= 1) {
-      auto priority = std::make_shared<const Priority>(ByUpwardRank(*graph_, found.entry.placement));
+      auto priority = std::make_shared<const Priority>(PriorityByRank(*graph_, found.entry.placement));
       found.entry.ranked = TrialEvaluator(task_).SetBase(found.entry.placement, priority);
     }
     if (ranked) found.entry.asked = Asked(found.entry.placement);

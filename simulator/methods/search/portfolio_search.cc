@@ -28,7 +28,7 @@ constexpr const char* kSearchedOrder = "searched";
 
 // The entry with its ops by upward rank.
 WalkResult Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) {
-  auto priority = std::make_shared<const Priority>(ByUpwardRank(graph, entry.placement));
+  auto priority = std::make_shared<const Priority>(PriorityByRank(graph, entry.placement));
   const SearchScore score = TrialEvaluator(graph.task()).SetBase(entry.placement, priority);
   return {{entry.found_by, entry.placement, score}, std::move(priority)};
 }

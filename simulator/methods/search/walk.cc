@@ -64,7 +64,7 @@ void Walk::Start(const Placement& placement, const SharedPriority& priority) {
   current_.placement = placement;
   current_.priority = priority;
   if (priorities_ != nullptr && priority == nullptr)
-    current_.priority = std::make_shared<const Priority>(ByUpwardRank(*priorities_, placement));
+    current_.priority = std::make_shared<const Priority>(PriorityByRank(*priorities_, placement));
   current_.score = worker.SetBase(current_.placement, current_.priority);
   worker.version = ++version_;
   limit_.Count(1);
@@ -148,7 +148,7 @@ void Walk::TryPriority(double temperature_us) {
   Rng rng = RngOfMove(0);
   const double limit_us = DrawLimitUs(rng, temperature_us);
   auto priority =
-      std::make_shared<const Priority>(rank_next_ ? ByUpwardRank(*priorities_, current_.placement)
+      std::make_shared<const Priority>(rank_next_ ? PriorityByRank(*priorities_, current_.placement)
                                                   : ByTime(priorities_->task().sim, worker.evaluator.LatestStartsUs()));
   rank_next_ = !rank_next_;
   const SearchScore score = worker.SetBase(current_.placement, priority);

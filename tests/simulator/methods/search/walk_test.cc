@@ -38,7 +38,7 @@ TEST_P(WalkScores, AreThoseOfTheBestPlacement) {
     DeviceOrders orders;
     if (GetParam()) {
       orders = OrdersUnder(*walk.best_priority(), task.sim, walk.best());
-      priorities += static_cast<int>(*walk.best_priority() != ByUpwardRank(graph, walk.best()));
+      priorities += static_cast<int>(*walk.best_priority() != PriorityByRank(graph, walk.best()));
     }
     EXPECT_EQ(walk.best_score(), PlacementScorer(task, orders).Score(walk.best()));
   }
