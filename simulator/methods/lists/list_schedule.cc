@@ -163,19 +163,14 @@ ListSchedule::ListSchedule(const ScheduleGraph& graph, std::span<const double> r
       finish_us_(static_cast<size_t>(graph.num_ops())),
       busy_(room_bytes.size()),
       link_free_us_(room_bytes.size()),
-      arrival_us_(ArrivalIndex(static_cast<int32_t>(graph.task().sim.tensor_bytes.size()), 0), -1),
+      arrival_us_(graph.ArrivalIndex(static_cast<int32_t>(graph.task().sim.tensor_bytes.size()), 0), -1),
       scratch_link_us_(room_bytes.size()) {}
-
-size_t ListSchedule::ArrivalIndex(int32_t tensor, DeviceIndex device) const {
-  if (graph().task().sim.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
-  return static_cast<size_t>(tensor) * static_cast<size_t>(graph().num_devices()) + static_cast<size_t>(device);
-}
 
 double ListSchedule::ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const {
   const OpIndex producer = graph().ProducerOf(tensor);
   const DeviceIndex from = DeviceOf(producer);
   if (from == device) return finish_us(producer);
-  const double sent = arrival_us_[ArrivalIndex(tensor, device)];
+  const double sent = arrival_us_[graph().ArrivalIndex(tensor, device)];
   if (sent >= 0) return sent;
   double& link = link_free_us[static_cast<size_t>(from)];
   const double arrival = std::max(link, finish_us(producer)) + graph().TransferUs(tensor, from, device);
@@ -213,7 +208,7 @@ double ListSchedule::InsertedStartUs(OpIndex op, DeviceIndex device) {
 void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
   for (const int32_t tensor : graph().InputsOf(op)) {
     const bool local = DeviceOf(graph().ProducerOf(tensor)) == device;
-    if (!local) arrival_us_[ArrivalIndex(tensor, device)] = ArrivalUs(tensor, device, link_free_us_);
+    if (!local) arrival_us_[graph().ArrivalIndex(tensor, device)] = ArrivalUs(tensor, device, link_free_us_);
   }
   const double end_us = start_us + graph().CostUs(op, device);
   Assign(op, device);

@@ -37,6 +37,11 @@ class ScheduleGraph {
   double TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const;
   double MeanTransferUs(int32_t tensor) const;  // Mean over all pairs of devices, with the overhead.
   double MeanLoadUs(int32_t tensor) const;      // Mean time for which a transfer keeps its links busy.
+  // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
+  size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const {
+    if (task_.sim.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
+    return static_cast<size_t>(tensor) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device);
+  }
 
   std::span<const int32_t> InputsOf(OpIndex op) const { return inputs_.Row(op); }  // Tensors.
   OpIndex ProducerOf(int32_t tensor) const { return producer_of_[static_cast<size_t>(tensor)]; }
@@ -130,13 +135,11 @@ class ListSchedule : public UnitPlacement {
   // The time in us at which `tensor` is on `device` if it is sent over links that are free at link_free_us [D]. Updates
   // link_free_us.
   double ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const;
-  // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
-  size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
 
   std::vector<double> finish_us_;        // [n]
   std::vector<Busy> busy_;               // [D]
   std::vector<double> link_free_us_;     // [D] of the sending link
-  std::vector<double> arrival_us_;       // Arrival times by ArrivalIndex; -1: not sent
+  std::vector<double> arrival_us_;       // By ScheduleGraph::ArrivalIndex; -1: not sent.
   std::vector<double> scratch_link_us_;  // [D]
 };
 

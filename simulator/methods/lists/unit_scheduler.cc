@@ -15,7 +15,7 @@ UnitScheduler::UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8
       link_free_us_(
           static_cast<size_t>(sim_.link_model == LinkModel::kTopology ? sim_.routes.num_channels : sim_.num_devices)),
       finish_us_(static_cast<size_t>(sim_.num_ops)),
-      arrival_us_(ArrivalIndex(static_cast<int32_t>(sim_.tensor_bytes.size()), 0), -1) {}
+      arrival_us_(graph.ArrivalIndex(static_cast<int32_t>(sim_.tensor_bytes.size()), 0), -1) {}
 
 void UnitScheduler::Run(std::span<const OpIndex> by_rank) {
   for (const OpIndex op : by_rank) {
@@ -24,11 +24,6 @@ void UnitScheduler::Run(std::span<const OpIndex> by_rank) {
   for (const OpIndex op : by_rank) {
     if (!units_.IsPlaced(op)) units_.Assign(op, units_.Candidates(op).front());
   }
-}
-
-size_t UnitScheduler::ArrivalIndex(int32_t tensor, DeviceIndex device) const {
-  if (sim_.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
-  return static_cast<size_t>(tensor) * static_cast<size_t>(sim_.num_devices) + static_cast<size_t>(device);
 }
 
 std::span<const int32_t> UnitScheduler::LinksOf(DeviceIndex from, DeviceIndex to) {
@@ -46,7 +41,7 @@ double UnitScheduler::BothFreeUs(DeviceIndex from, DeviceIndex to, double ready_
 }
 
 double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, UnitFit& fit) {
-  double& arrival_us = arrival_us_[ArrivalIndex(tensor, to)];
+  double& arrival_us = arrival_us_[graph_.ArrivalIndex(tensor, to)];
   if (arrival_us >= 0) return arrival_us;
   const double transfer_us = graph_.TransferUs(tensor, from, to);
   double start_us = ready_us;
@@ -143,8 +138,8 @@ void UnitScheduler::TellScorer(OpIndex op, const UnitFit& fit) {
   for (const int32_t tensor : graph_.InputsOf(op)) {
     const DeviceIndex from = units_.DeviceOf(graph_.ProducerOf(tensor));
     if (from == fit.device) continue;
-    scorer_->Sent(from,
-                  arrival_us_[ArrivalIndex(tensor, fit.device)] + sim_.LinkTimesOf(from, fit.device).busy_after_us);
+    scorer_->Sent(
+        from, arrival_us_[graph_.ArrivalIndex(tensor, fit.device)] + sim_.LinkTimesOf(from, fit.device).busy_after_us);
   }
 }
 

@@ -33,8 +33,6 @@ class UnitScheduler {
     double end_us;
   };
 
-  // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
-  size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
   // The links that a transfer keeps busy.
   std::span<const int32_t> LinksOf(DeviceIndex from, DeviceIndex to);
   // When both devices are free first, from ready_us on, for so long.
@@ -59,7 +57,7 @@ class UnitScheduler {
   std::vector<GapLine> devices_;                           // [D]
   std::vector<double> link_free_us_;                       // Of each link.
   std::vector<double> finish_us_;                          // [n]
-  std::vector<double> arrival_us_;                         // By ArrivalIndex; -1: not sent.
+  std::vector<double> arrival_us_;                         // By ScheduleGraph::ArrivalIndex; -1: not sent.
   std::vector<std::pair<double*, double>> changed_links_;  // By Fit, in the two above, and what was there before.
   std::vector<Blocked> blocked_;                           // By the transfers of Fit, one after the other.
   std::vector<OpIndex> parameters_;                        // Scratch.
