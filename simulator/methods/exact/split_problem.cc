@@ -10,24 +10,9 @@
 namespace emplace {
 namespace {
 
-// [U] the stage of each unit's most costly op; -1: none.
-std::vector<int32_t> StageOfUnits(const ScheduleGraph& graph) {
-  const auto units = static_cast<size_t>(graph.num_units());
-  std::vector<int32_t> stage_of_unit(units, -1);
-  std::vector<double> most_us(units, -1);
-  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
-    const int32_t stage = graph.task().stage_of_op[static_cast<size_t>(op)];
-    const auto unit = static_cast<size_t>(graph.UnitOf(op));
-    if (stage < 0 || graph.MeanCostUs(op) <= most_us[unit]) continue;
-    most_us[unit] = graph.MeanCostUs(op);
-    stage_of_unit[unit] = stage;
-  }
-  return stage_of_unit;
-}
-
 // [n] stages by number, then units without a stage by theirs.
 std::vector<int32_t> StageNodes(const ScheduleGraph& graph) {
-  const std::vector<int32_t> stage_of_unit = StageOfUnits(graph);
+  const std::vector<int32_t> stage_of_unit = StageOfUnits(graph, graph.task().stage_of_op);
   std::map<std::pair<bool, int32_t>, int32_t> nodes;  // By: without a stage, stage or unit.
   const auto key_of = [&](OpIndex op) {
     const int32_t unit = graph.UnitOf(op);

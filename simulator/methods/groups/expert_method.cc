@@ -82,17 +82,7 @@ MethodResult ExpertMethod::Place(const PlacementTask& task) {
   const auto devices = static_cast<size_t>(graph.num_devices());
   const std::vector<int32_t> stages = Stages(graph);
   const auto num_stages = static_cast<size_t>(CountOf(stages));
-
-  // A unit belongs to the stage of its most costly op.
-  const auto units = static_cast<size_t>(graph.num_units());
-  std::vector<int32_t> stage_of_unit(units, -1);
-  std::vector<double> most_us(units, -1);
-  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
-    const auto unit = static_cast<size_t>(graph.UnitOf(op));
-    if (graph.MeanCostUs(op) <= most_us[unit]) continue;
-    most_us[unit] = graph.MeanCostUs(op);
-    stage_of_unit[unit] = stages[static_cast<size_t>(op)];
-  }
+  const std::vector<int32_t> stage_of_unit = StageOfUnits(graph, stages);
   std::vector<double> cost_us(num_stages * devices);
   for (OpIndex op = 0; op < graph.num_ops(); ++op) {
     const auto stage = static_cast<size_t>(stage_of_unit[static_cast<size_t>(graph.UnitOf(op))]);

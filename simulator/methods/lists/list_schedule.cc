@@ -94,6 +94,20 @@ bool ScheduleGraph::UnitMayRunOn(int32_t unit, DeviceIndex device) const {
          1;
 }
 
+std::vector<int32_t> StageOfUnits(const ScheduleGraph& graph, std::span<const int32_t> stage_of_op) {
+  const auto units = static_cast<size_t>(graph.num_units());
+  std::vector<int32_t> stage_of_unit(units, -1);
+  std::vector<double> most_us(units, -1);
+  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
+    const int32_t stage = stage_of_op[static_cast<size_t>(op)];
+    const auto unit = static_cast<size_t>(graph.UnitOf(op));
+    if (stage < 0 || graph.MeanCostUs(op) <= most_us[unit]) continue;
+    most_us[unit] = graph.MeanCostUs(op);
+    stage_of_unit[unit] = stage;
+  }
+  return stage_of_unit;
+}
+
 UnitPlacement::UnitPlacement(const ScheduleGraph& graph, std::span<const double> room_bytes)
     : graph_(graph),
       room_bytes_(room_bytes.begin(), room_bytes.end()),

@@ -65,6 +65,9 @@ class ScheduleGraph {
   std::vector<uint8_t> unit_allowed_;       // [U * D]
 };
 
+// [U] the stage of each unit's most costly op that has one. stage_of_op: [n]; -1: none.
+std::vector<int32_t> StageOfUnits(const ScheduleGraph& graph, std::span<const int32_t> stage_of_op);
+
 // Where ops go, unit by unit, within limits of the memory; ops have no times. Not thread-safe.
 class UnitPlacement {
  public:
