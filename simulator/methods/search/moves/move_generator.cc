@@ -14,9 +14,6 @@ DeviceIndex DeviceOfAny(Rng& rng, std::span<const OpIndex> ops, std::span<const 
 
 }  // namespace
 
-MoveGenerator::MoveGenerator(const SearchSpace& space)
-    : space_(space), devices_(static_cast<size_t>(space.task().sim.num_devices)) {}
-
 void MoveGenerator::Draw(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement,
                          Move& move) {
   if (mix.replicas == nullptr) return DrawAlone(rng, level, mix, placement, move);
@@ -40,7 +37,7 @@ void MoveGenerator::DrawAlone(Rng& rng, size_t level_index, const MoveMix& mix, 
   if (kind < mix.swap) {
     const GroupIndex other = OneOf(rng, level.movable);
     const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(other), placement);
-    if (other == group || to == from || !Allowed(level, group, to) || !Allowed(level, other, from)) return;
+    if (other == group || to == from || !level.Allowed(group, to) || !level.Allowed(other, from)) return;
     AddGroup(level, group, from, to, placement, move);
     AddGroup(level, other, to, from, placement, move);
     return;
@@ -51,7 +48,7 @@ void MoveGenerator::DrawAlone(Rng& rng, size_t level_index, const MoveMix& mix, 
   if (kind >= 1 - mix.neighbours) {
     const std::span<const GroupIndex> neighbours = level.neighbours.Row(group);
     for (const GroupIndex other : neighbours.first(std::min(neighbours.size(), kMostNeighbours))) {
-      if (rng.Uniform() < mix.neighbour_comes && Allowed(level, other, to))
+      if (rng.Uniform() < mix.neighbour_comes && level.Allowed(other, to))
         AddGroup(level, other, from, to, placement, move);
     }
   }
@@ -74,21 +71,21 @@ void MoveGenerator::DrawFamily(Rng& rng, const SearchLevel& level, const MoveMix
   const DeviceIndex to = DrawDevice(rng, level, mix, group, from, placement);
   if (to < 0) return;
   for (const GroupIndex member : family) {
-    if (Allowed(level, member, to)) AddGroup(level, member, from, to, placement, move);
+    if (level.Allowed(member, to)) AddGroup(level, member, from, to, placement, move);
   }
 }
 
 DeviceIndex MoveGenerator::DrawDevice(Rng& rng, const SearchLevel& level, const MoveMix& mix, GroupIndex group,
                                       DeviceIndex from, std::span<const DeviceIndex> placement) const {
   const std::span<const GroupIndex> neighbours = level.neighbours.Row(group);
-  if (devices_ > 2 && !neighbours.empty() && rng.Uniform() < mix.to_neighbour) {
+  if (level.num_devices > 2 && !neighbours.empty() && rng.Uniform() < mix.to_neighbour) {
     const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(OneOf(rng, neighbours)), placement);
-    if (to != from && Allowed(level, group, to)) return to;
+    if (to != from && level.Allowed(group, to)) return to;
   }
   DeviceIndex to = -1;
   int64_t others = 0;
-  for (DeviceIndex device = 0; device < static_cast<DeviceIndex>(devices_); ++device) {
-    if (device == from || !Allowed(level, group, device)) continue;
+  for (DeviceIndex device = 0; device < level.num_devices; ++device) {
+    if (device == from || !level.Allowed(group, device)) continue;
     if (rng.UniformInt(0, others++) == 0) to = device;  // Each of them is as likely.
   }
   return to;

@@ -40,7 +40,7 @@ struct MoveMix {
 class MoveGenerator {
  public:
   // REQUIRES: space outlives it, and space.any(). Without columns it draws none.
-  explicit MoveGenerator(const SearchSpace& space);
+  explicit MoveGenerator(const SearchSpace& space) : space_(space) {}
 
   // Draws a legal move of groups of the level. It may be empty.
   void Draw(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement, Move& move);
@@ -59,12 +59,8 @@ class MoveGenerator {
   // Moves the ops of the group that are on `from`.
   void AddGroup(const SearchLevel& level, GroupIndex group, DeviceIndex from, DeviceIndex to,
                 std::span<const DeviceIndex> placement, Move& move) const;
-  bool Allowed(const SearchLevel& level, GroupIndex group, DeviceIndex device) const {
-    return level.allowed[static_cast<size_t>(group) * devices_ + static_cast<size_t>(device)] == 1;
-  }
 
   const SearchSpace& space_;
-  const size_t devices_;
   Move alone_;  // Scratch.
 };
 

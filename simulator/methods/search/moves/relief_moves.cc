@@ -139,8 +139,7 @@ DeviceIndex ReliefMoves::DrawDevice(Rng& rng, const SearchLevel& level, GroupInd
   DeviceIndex best = -1;
   double best_us = 0;
   for (DeviceIndex device = 0; device < sim_.num_devices; ++device) {
-    const size_t allowed = static_cast<size_t>(group) * static_cast<size_t>(sim_.num_devices);
-    if (device == from || level.allowed[allowed + static_cast<size_t>(device)] == 0) continue;
+    if (device == from || !level.Allowed(group, device)) continue;
     double us = std::exp(kNoise * rng.Normal());
     if (!any) {
       const size_t begin = CellOf(device, 0);

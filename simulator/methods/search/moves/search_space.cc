@@ -31,6 +31,7 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
   const auto groups = static_cast<size_t>(CountOf(group_of_op));
   const auto devices = static_cast<size_t>(sim.num_devices);
   SearchLevel level;
+  level.num_devices = sim.num_devices;
   level.group_of_op = group_of_op;
   level.ops = CsrFromPairs(static_cast<int32_t>(groups), [&](auto visit) {
     for (OpIndex op = 0; op < sim.num_ops; ++op) visit(group_of_op[static_cast<size_t>(op)], op);

@@ -17,10 +17,11 @@ namespace emplace {
 struct SearchLevel {
   static constexpr size_t kMostInFamily = 20;
 
+  int32_t num_devices = 0;
   std::vector<GroupIndex> group_of_op;  // [num_ops]
   Csr ops;                              // [g] ops of each group, ascending
   Csr neighbours;                       // [g] groups that it exchanges tensors with, by decreasing bytes
-  std::vector<uint8_t> allowed;         // [g * D] 1: every op of the group may run there; every row has a 1
+  std::vector<uint8_t> allowed;         // [g * D] Allowed; every row has a 1
   std::vector<GroupIndex> movable;      // Groups that may run on more than one device.
   // For each free source (simulator/engine/free_sources.h), such as a parameter: the movable groups that hold or read
   // it, ascending, if they are two to kMostInFamily. These often are a layer's ops in the forward and in the backward
@@ -28,6 +29,10 @@ struct SearchLevel {
   std::vector<std::vector<GroupIndex>> families;
 
   int32_t num_groups() const { return ops.rows(); }
+  // Whether every op of the group may run there.
+  bool Allowed(GroupIndex group, DeviceIndex device) const {
+    return allowed[static_cast<size_t>(group) * static_cast<size_t>(num_devices) + static_cast<size_t>(device)] == 1;
+  }
 };
 
 // Immutable once built; any thread may read one.

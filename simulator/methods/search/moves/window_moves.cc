@@ -98,11 +98,10 @@ void WindowMoves::DrawWindow(Rng& rng) {
 void WindowMoves::Decide(GroupIndex unit, double noise_us, Rng& rng, std::span<const double> latest_us) {
   const std::span<const OpIndex> ops = units_.ops.Row(unit);
   pending_[static_cast<size_t>(unit)] = 0;
-  const auto devices = static_cast<size_t>(sim_.num_devices);
   DeviceIndex best_device = -1;
   Slot best;
   for (DeviceIndex device = 0; device < sim_.num_devices; ++device) {
-    if (units_.allowed[static_cast<size_t>(unit) * devices + static_cast<size_t>(device)] == 0) continue;
+    if (!units_.Allowed(unit, device)) continue;
     Slot slot = Fit(unit, device, latest_us);
     if (noise_us > 0) slot.through_us += noise_us * rng.Uniform();
     if (best_device >= 0 && std::pair(slot.through_us, slot.sent_us) >= std::pair(best.through_us, best.sent_us))
@@ -177,11 +176,11 @@ void WindowMoves::MoveParameters() {
       const OpIndex source = graph_.ProducerOf(tensor);
       const auto s = static_cast<size_t>(source);
       if (is_free_[s] == 0 || device_[s] == device) continue;
-      const auto unit = static_cast<size_t>(units_.group_of_op[s]);
+      const GroupIndex unit = units_.group_of_op[s];
       const std::span<const OpIndex> readers = sim_.ReadersOf(source);
       const bool follows =
-          units_.ops.Row(units_.group_of_op[s]).size() == 1 && readers.size() <= SearchLevel::kMostInFamily &&
-          units_.allowed[unit * device_free_us_.size() + static_cast<size_t>(device)] == 1 &&
+          units_.ops.Row(unit).size() == 1 && readers.size() <= SearchLevel::kMostInFamily &&
+          units_.Allowed(unit, device) &&
           std::ranges::all_of(readers, [&](OpIndex r) { return device_[static_cast<size_t>(r)] == device; });
       if (follows) Put(source, device, finish_us_[s]);
     }
