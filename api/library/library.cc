@@ -94,7 +94,7 @@ Simulation Simulate(const Graph& graph, const Machine& machine, const std::vecto
   return WithStandardErrors([&] {
     const Cluster& cluster = machine.internal();
     CheckPlacement(graph.internal(), cluster, placement);
-    if (!orders.empty()) CheckOrders(graph.internal(), cluster, placement, orders);
+    CheckOrders(graph.internal(), cluster, placement, orders);
     const SimGraph sim = SimGraph::Compile(graph.internal(), cluster);
     Simulation result;
     result.peak_bytes.resize(cluster.devices.size());
@@ -107,7 +107,7 @@ Simulation Simulate(const Graph& graph, const Machine& machine, const std::vecto
 std::string ToJson(const Graph& graph, const Machine& machine, const Plan& plan) {
   return WithStandardErrors([&] {
     CheckPlacement(graph.internal(), machine.internal(), plan.placement);
-    if (!plan.orders.empty()) CheckOrders(graph.internal(), machine.internal(), plan.placement, plan.orders);
+    CheckOrders(graph.internal(), machine.internal(), plan.placement, plan.orders);
     return PlacementToJson(graph.internal(), machine.internal(), plan.placement, "", plan.orders);
   });
 }

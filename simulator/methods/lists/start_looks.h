@@ -29,12 +29,8 @@ class StartLooks {
 
   // An op is placed next, which allows for more looks.
   void Earn(OpIndex op) { left_ += kEach * CostOf(op); }
-  void Spend(OpIndex op) {
-    left_ -= CostOf(op);
-    ++made_;
-  }
+  void Spend(OpIndex op) { left_ -= CostOf(op); }
   bool any_left() const { return left_ > 0; }
-  int64_t made() const { return made_; }
 
  private:
   static constexpr int64_t kEach = 8;
@@ -45,7 +41,6 @@ class StartLooks {
 
   const ScheduleGraph& graph_;
   int64_t left_ = kFree;
-  int64_t made_ = 0;
 };
 
 }  // namespace emplace
