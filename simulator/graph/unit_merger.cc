@@ -8,13 +8,6 @@
 #include "common/error.h"
 
 namespace emplace {
-namespace {
-
-// Merging starts with groups of at most this multiple of the mean cost.
-constexpr double kFirstCostCap = 1.5;
-constexpr double kCostCapGrowth = 1.5;
-
-}  // namespace
 
 UnitMerger::UnitMerger(OpUnits units)
     : unit_of_op_(std::move(units.unit_of_op)),

@@ -15,6 +15,10 @@
 
 namespace emplace {
 
+// A group costs at most this multiple of the mean cost at first, and so many times as much in each further round.
+inline constexpr double kFirstCostCap = 1.5;
+inline constexpr double kCostCapGrowth = 1.5;
+
 // Groups of ops, in topological order of the forward edges.
 struct MergedUnits {
   std::vector<GroupIndex> group_of_op;  // [num_ops]

@@ -7,14 +7,12 @@
 #include <span>
 
 #include "common/disjoint_sets.h"
+#include "simulator/graph/unit_merger.h"
 #include "simulator/methods/search/moves/group_links.h"
 
 namespace emplace {
 namespace {
 
-// As in unit_merger.cc: columns begin with at most this multiple of the mean cost.
-constexpr double kFirstCostCap = 1.5;
-constexpr double kCostCapGrowth = 1.5;
 // Added to costs (us), so that what costs nothing has a rating.
 constexpr double kLeastUs = 1;
 
