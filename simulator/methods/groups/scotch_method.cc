@@ -31,6 +31,26 @@ void Check(int result, const char* what) {
   if (result != 0) throw RunFailed(std::string("libscotch: ") + what + " failed");
 }
 
+// One of libscotch's objects, from its initialization on.
+template <typename Object, auto kInit, auto kExit>
+class Owned {
+ public:
+  Owned() { Check(kInit(&object_), "an initialization"); }
+  ~Owned() { kExit(&object_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  Object* get() { return &object_; }
+  const Object* get() const { return &object_; }
+
+ private:
+  Object object_;
+};
+using OwnedGraph = Owned<SCOTCH_Graph, SCOTCH_graphInit, SCOTCH_graphExit>;
+using OwnedStrategy = Owned<SCOTCH_Strat, SCOTCH_stratInit, SCOTCH_stratExit>;
+using OwnedContext = Owned<SCOTCH_Context, SCOTCH_contextInit, SCOTCH_contextExit>;
+using OwnedArch = Owned<SCOTCH_Arch, SCOTCH_archInit, SCOTCH_archExit>;
+
 SCOTCH_Num Scaled(double value, double sum) {
   return static_cast<SCOTCH_Num>(1 + std::llround(sum > 0 ? value / sum * kLoadSum : 0));
 }
@@ -72,16 +92,13 @@ class ScotchGraph {
       }
       begin_.push_back(static_cast<SCOTCH_Num>(neighbour_.size()));
     }
-    Check(SCOTCH_graphInit(&graph_), "graphInit");
-    Check(SCOTCH_graphBuild(&graph_, 0, static_cast<SCOTCH_Num>(units), begin_.data(), nullptr, vertex_load_.data(),
-                            nullptr, static_cast<SCOTCH_Num>(neighbour_.size()), neighbour_.data(), edge_load_.data()),
-          "graphBuild");
+    Check(
+        SCOTCH_graphBuild(graph_.get(), 0, static_cast<SCOTCH_Num>(units), begin_.data(), nullptr, vertex_load_.data(),
+                          nullptr, static_cast<SCOTCH_Num>(neighbour_.size()), neighbour_.data(), edge_load_.data()),
+        "graphBuild");
   }
-  ~ScotchGraph() { SCOTCH_graphExit(&graph_); }
-  ScotchGraph(const ScotchGraph&) = delete;
-  ScotchGraph& operator=(const ScotchGraph&) = delete;
 
-  SCOTCH_Graph* get() { return &graph_; }
+  SCOTCH_Graph* get() { return graph_.get(); }
 
  private:
   // What two units exchange.
@@ -109,7 +126,7 @@ class ScotchGraph {
   std::vector<SCOTCH_Num> neighbour_;
   std::vector<SCOTCH_Num> edge_load_;
   std::vector<SCOTCH_Num> vertex_load_;
-  SCOTCH_Graph graph_;
+  OwnedGraph graph_;  // Of the arrays above.
 };
 
 // A graph bound to what libscotch works with: one thread, and random numbers from a seed. Left to itself, libscotch
@@ -117,27 +134,20 @@ class ScotchGraph {
 class OneThread {
  public:
   OneThread(SCOTCH_Graph* graph, uint64_t seed) {
-    Check(SCOTCH_contextInit(&context_), "contextInit");
-    Check(SCOTCH_contextOptionSetNum(&context_, SCOTCH_OPTIONNUMDETERMINISTIC, 1), "contextOptionSetNum");
-    Check(SCOTCH_contextThreadSpawn(&context_, 1, nullptr), "contextThreadSpawn");
-    Check(SCOTCH_contextRandomClone(&context_), "contextRandomClone");
-    SCOTCH_contextRandomSeed(&context_, static_cast<SCOTCH_Num>(seed & 0x7fffffff));
-    SCOTCH_contextRandomReset(&context_);
-    Check(SCOTCH_graphInit(&bound_), "graphInit");
-    Check(SCOTCH_contextBindGraph(&context_, graph, &bound_), "contextBindGraph");
+    SCOTCH_Context* const context = context_.get();
+    Check(SCOTCH_contextOptionSetNum(context, SCOTCH_OPTIONNUMDETERMINISTIC, 1), "contextOptionSetNum");
+    Check(SCOTCH_contextThreadSpawn(context, 1, nullptr), "contextThreadSpawn");
+    Check(SCOTCH_contextRandomClone(context), "contextRandomClone");
+    SCOTCH_contextRandomSeed(context, static_cast<SCOTCH_Num>(seed & 0x7fffffff));
+    SCOTCH_contextRandomReset(context);
+    Check(SCOTCH_contextBindGraph(context, graph, bound_.get()), "contextBindGraph");
   }
-  ~OneThread() {
-    SCOTCH_graphExit(&bound_);
-    SCOTCH_contextExit(&context_);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
 
-  SCOTCH_Graph* graph() { return &bound_; }
+  SCOTCH_Graph* graph() { return bound_.get(); }
 
  private:
-  SCOTCH_Context context_;
-  SCOTCH_Graph bound_;
+  OwnedContext context_;  // Outlives the graph.
+  OwnedGraph bound_;
 };
 
 // The devices: every pair as far apart as a byte takes from one to the other, each device as strong as it is fast.
@@ -146,9 +156,8 @@ class DeviceArch {
   // speeds: [D] in thousandths of the fastest one's. bandwidth: [D * D] bytes/us; empty: all pairs are alike.
   DeviceArch(std::vector<SCOTCH_Num> speeds, const std::vector<double>& bandwidth, uint64_t seed) {
     const size_t devices = speeds.size();
-    Check(SCOTCH_archInit(&arch_), "archInit");
     if (bandwidth.empty()) {
-      Check(SCOTCH_archCmpltw(&arch_, static_cast<SCOTCH_Num>(devices), speeds.data()), "archCmpltw");
+      Check(SCOTCH_archCmpltw(arch_.get(), static_cast<SCOTCH_Num>(devices), speeds.data()), "archCmpltw");
       return;
     }
     std::vector<SCOTCH_Num> begin = {0};
@@ -166,28 +175,19 @@ class DeviceArch {
       }
       begin.push_back(static_cast<SCOTCH_Num>(neighbour.size()));
     }
-    SCOTCH_Graph map;
-    SCOTCH_Strat strategy;
-    Check(SCOTCH_graphInit(&map), "graphInit");
-    Check(SCOTCH_stratInit(&strategy), "stratInit");
-    Check(SCOTCH_graphBuild(&map, 0, static_cast<SCOTCH_Num>(devices), begin.data(), nullptr, speeds.data(), nullptr,
-                            static_cast<SCOTCH_Num>(neighbour.size()), neighbour.data(), distance.data()),
+    OwnedGraph map;
+    OwnedStrategy strategy;
+    Check(SCOTCH_graphBuild(map.get(), 0, static_cast<SCOTCH_Num>(devices), begin.data(), nullptr, speeds.data(),
+                            nullptr, static_cast<SCOTCH_Num>(neighbour.size()), neighbour.data(), distance.data()),
           "graphBuild of the devices");
-    {
-      OneThread work(&map, seed);
-      Check(SCOTCH_archBuild0(&arch_, work.graph(), 0, nullptr, &strategy), "archBuild0");
-    }
-    SCOTCH_stratExit(&strategy);
-    SCOTCH_graphExit(&map);
+    OneThread work(map.get(), seed);
+    Check(SCOTCH_archBuild0(arch_.get(), work.graph(), 0, nullptr, strategy.get()), "archBuild0");
   }
-  ~DeviceArch() { SCOTCH_archExit(&arch_); }
-  DeviceArch(const DeviceArch&) = delete;
-  DeviceArch& operator=(const DeviceArch&) = delete;
 
-  const SCOTCH_Arch* get() const { return &arch_; }
+  const SCOTCH_Arch* get() const { return arch_.get(); }
 
  private:
-  SCOTCH_Arch arch_;
+  OwnedArch arch_;
 };
 
 // Of each device in thousandths of the fastest one's, by the time that the ops take which every device may run.
@@ -239,13 +239,11 @@ class Mapping {
     const MutexLock lock(LibraryLock());
     const DeviceArch devices(speeds_, bandwidth_, seed_);
     OneThread work(units_.get(), seed_);
-    SCOTCH_Strat strategy;
-    Check(SCOTCH_stratInit(&strategy), "stratInit");
+    OwnedStrategy strategy;
     const bool any_fixed = std::any_of(part_.begin(), part_.end(), [](SCOTCH_Num fixed) { return fixed >= 0; });
-    Check(any_fixed ? SCOTCH_graphMapFixed(work.graph(), devices.get(), &strategy, part_.data())
-                    : SCOTCH_graphMap(work.graph(), devices.get(), &strategy, part_.data()),
+    Check(any_fixed ? SCOTCH_graphMapFixed(work.graph(), devices.get(), strategy.get(), part_.data())
+                    : SCOTCH_graphMap(work.graph(), devices.get(), strategy.get(), part_.data()),
           "graphMap");
-    SCOTCH_stratExit(&strategy);
     return part_;
   }
 
