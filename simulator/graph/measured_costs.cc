@@ -79,13 +79,6 @@ class Columns {
   std::map<std::string, size_t> position_;
 };
 
-void AddKindsOf(const OpGraph& graph, std::set<std::string>& kinds) {
-  for (const Op& op : graph.ops()) {
-    kinds.insert(op.cost.kinds().begin(), op.cost.kinds().end());
-    kinds.insert(op.allowed.begin(), op.allowed.end());
-  }
-}
-
 // An op's cost as a map, a plain number written out for each kind.
 std::map<std::string, double> ByKind(const OpCost& cost, const std::set<std::string>& kinds) {
   if (!cost.is_uniform()) return cost.by_kind();
@@ -164,9 +157,9 @@ std::optional<size_t> MeasuredCosts::Find(const std::string& type, const std::op
 
 MeasuredGraph ApplyMeasuredCosts(const OpGraph& graph, const MeasuredCosts& measured,
                                  const std::set<std::string>& other_kinds) {
-  std::set<std::string> kinds = other_kinds;
+  std::set<std::string> kinds = graph.DeviceKinds();
+  kinds.insert(other_kinds.begin(), other_kinds.end());
   kinds.insert(measured.kinds().begin(), measured.kinds().end());
-  AddKindsOf(graph, kinds);
 
   std::vector<KindCoverage> coverage;
   for (const std::string& kind : measured.kinds()) coverage.push_back({.kind = kind, .unmeasured = {}});

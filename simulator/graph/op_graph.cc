@@ -218,6 +218,15 @@ int64_t OpGraph::ParameterBytes() const {
   return bytes;
 }
 
+std::set<std::string> OpGraph::DeviceKinds() const {
+  std::set<std::string> kinds;
+  for (const Op& op : ops_) {
+    kinds.insert(op.cost.kinds().begin(), op.cost.kinds().end());
+    kinds.insert(op.allowed.begin(), op.allowed.end());
+  }
+  return kinds;
+}
+
 void OpGraph::IndexReads() {
   reads_begin_.assign(ops_.size() + 1, 0);
   for (const Op& op : ops_) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +85,8 @@ class OpGraph {
   }
   // A topological order (Kahn's); of the ops that are ready, the lowest index comes first.
   const std::vector<OpIndex>& topological_order() const { return topological_order_; }
+  // The kinds of devices that the ops name: where they cost something of their own, and where they are allowed.
+  std::set<std::string> DeviceKinds() const;
 
  private:
   void IndexReads();

@@ -85,13 +85,9 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
     const auto costs = [](const Op& op) { return !op.cost.is_uniform() || op.cost.everywhere_us() > 0; };
     if (std::any_of(graph.ops().begin(), graph.ops().end(), knows)) continue;
     if (std::none_of(graph.ops().begin(), graph.ops().end(), costs)) continue;  // Nothing costs anything anywhere.
-    std::set<std::string> known;
-    for (const Op& op : graph.ops()) {
-      known.insert(op.cost.kinds().begin(), op.cost.kinds().end());
-      known.insert(op.allowed.begin(), op.allowed.end());
-    }
     throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",
-                          graph.name(), "' that has a cost, expected one of: ", NearKinds(known, device.kind)));
+                          graph.name(),
+                          "' that has a cost, expected one of: ", NearKinds(graph.DeviceKinds(), device.kind)));
   }
   DeviceCosts costs(cluster);
   for (const Op& op : graph.ops()) {
