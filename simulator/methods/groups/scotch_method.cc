@@ -163,8 +163,7 @@ class DeviceArch {
     std::vector<SCOTCH_Num> begin = {0};
     std::vector<SCOTCH_Num> neighbour;
     std::vector<SCOTCH_Num> distance;
-    double fastest = 0;
-    for (const double rate : bandwidth) fastest = std::max(fastest, std::isfinite(rate) ? rate : 0);
+    const double fastest = *std::ranges::max_element(bandwidth);
     for (size_t from = 0; from < devices; ++from) {
       for (size_t to = 0; to < devices; ++to) {
         if (from == to) continue;
@@ -228,8 +227,9 @@ std::vector<SCOTCH_Num> FixedUnits(const ScheduleGraph& graph) {
 // What a call of the library works with. It owns all of it, for the call may be abandoned.
 class Mapping {
  public:
-  Mapping(const ScheduleGraph& graph, uint64_t seed)
-      : seed_(seed), part_(FixedUnits(graph)), units_(graph), speeds_(Speeds(graph)) {
+  // fixed: FixedUnits.
+  Mapping(const ScheduleGraph& graph, std::vector<SCOTCH_Num> fixed, uint64_t seed)
+      : seed_(seed), part_(std::move(fixed)), units_(graph), speeds_(Speeds(graph)) {
     const SimGraph& sim = graph.task().sim;
     if (sim.link_model == LinkModel::kTopology) bandwidth_ = sim.routes.bandwidth_bytes_per_us;
   }
@@ -263,7 +263,7 @@ MethodResult ScotchMethod::Place(const PlacementTask& task) {
   const ScheduleGraph graph(task, stop_);
   std::vector<SCOTCH_Num> part = FixedUnits(graph);
   if (std::count(part.begin(), part.end(), -1) > 0 && graph.num_devices() > 1) {
-    const auto mapping = std::make_shared<Mapping>(graph, seed_);
+    const auto mapping = std::make_shared<Mapping>(graph, part, seed_);
     part = RunOrAbandon([mapping] { return mapping->Map(); }, stop_);
   }
   // Its balance is of work; where memory is short, what no longer fits goes where there is room, in topological order.
