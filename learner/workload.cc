@@ -8,7 +8,7 @@
 #include "common/files/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/family.h"
-#include "simulator/families/program/cost_model.h"
+#include "simulator/families/program/device_kind.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/instances/instance_source.h"
 

@@ -18,7 +18,7 @@
 #include "policy/placer/planner_method.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
-#include "simulator/families/program/cost_model.h"
+#include "simulator/families/program/device_kind.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/machine/yaml_reader.h"

@@ -1,4 +1,5 @@
-// Reading configs/devices/*.yaml.
+#include "simulator/families/program/device_kind.h"
+
 #include <iterator>
 #include <map>
 #include <set>
@@ -7,7 +8,6 @@
 #include "common/files/file_io.h"
 #include "common/files/shipped_files.h"
 #include "common/strings.h"
-#include "simulator/families/program/cost_model.h"
 #include "simulator/machine/yaml_reader.h"
 
 namespace emplace {

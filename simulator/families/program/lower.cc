@@ -6,6 +6,7 @@
 
 #include "common/strings.h"
 #include "simulator/families/program/aten_calls.h"
+#include "simulator/families/program/cost_model.h"
 #include "simulator/families/program/op_table.h"
 
 namespace emplace {

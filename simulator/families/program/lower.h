@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/families/program/cost_model.h"
+#include "simulator/families/program/device_kind.h"
 #include "simulator/families/program/tensor_program.h"
 #include "simulator/graph/op_graph.h"
 

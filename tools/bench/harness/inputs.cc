@@ -11,7 +11,7 @@
 #include "policy/placeto/placeto_shape.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/families/family.h"
-#include "simulator/families/program/cost_model.h"
+#include "simulator/families/program/device_kind.h"
 
 namespace emplace::bench {
 

@@ -8,7 +8,7 @@
 
 #include "common/files/shipped_files.h"
 #include "simulator/families/family.h"
-#include "simulator/families/program/cost_model.h"
+#include "simulator/families/program/device_kind.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
