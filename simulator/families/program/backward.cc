@@ -50,6 +50,12 @@ class Backward : public GradientSink {
   void Give(size_t input, TensorId grad) override { GiveTo(node_.inputs[input], grad); }
 
  private:
+  // A part of a tensor, of which there are views.
+  struct Piece {
+    TensorId grad = -1;  // So far; -1: none.
+    TensorId view = -1;  // One of the views.
+  };
+
   void GiveTo(TensorId tensor, TensorId grad) {
     EMPLACE_CHECK(program_.tensor(tensor).shape == program_.tensor(grad).shape);
     const SymbolicTensor receiver = program_.tensor(tensor);  // A copy: adding tensors moves the list.
@@ -60,9 +66,9 @@ class Backward : public GradientSink {
     if (receiver.base >= 0) {
       EMPLACE_CHECK(program_.tensor(receiver.base).base < 0);  // Pieces are joined where their op is.
       // Kept apart until all readers of all pieces are done; two views of one piece are the same piece.
-      TensorId& sum = pieces_[receiver.base].try_emplace(receiver.begin, -1).first->second;
-      sum = sum < 0 ? grad : Sum(tensor, sum, grad);
-      views_[receiver.base][receiver.begin] = tensor;
+      Piece& piece = pieces_[receiver.base][receiver.begin];
+      piece.grad = piece.grad < 0 ? grad : Sum(tensor, piece.grad, grad);
+      piece.view = tensor;
       return;
     }
     const auto [entry, first] = grads_.try_emplace(tensor, grad);
@@ -84,13 +90,13 @@ class Backward : public GradientSink {
     int64_t covered = 0;
     bool dropped_dim = false;
     int32_t dim = 0;
-    for (const auto& [begin, grad] : found->second) {
-      const SymbolicTensor& view = program_.tensor(views_[base][begin]);
-      EMPLACE_CHECK(begin == covered);
+    for (const auto& [begin, piece] : found->second) {
+      const SymbolicTensor& view = program_.tensor(piece.view);
+      EMPLACE_CHECK(begin == covered && (parts.empty() || view.dim == dim));
       dim = view.dim;
       dropped_dim = view.shape.size() < whole.shape.size();
       covered += dropped_dim ? 1 : view.shape[static_cast<size_t>(dim)];
-      parts.push_back(grad);
+      parts.push_back(piece.grad);
     }
     EMPLACE_CHECK(covered == whole.shape[static_cast<size_t>(dim)]);
     const SymbolicNode& producer = program_.nodes()[static_cast<size_t>(whole.node)];
@@ -101,10 +107,9 @@ class Backward : public GradientSink {
   TensorProgram& program_;
   SymbolicNode node_;
   TensorId grad_ = -1;
-  std::map<TensorId, TensorId> grads_;                      // Tensor -> gradient so far; not of views.
-  std::map<TensorId, std::map<int64_t, TensorId>> pieces_;  // Base -> begin of a piece -> its gradient so far.
-  std::map<TensorId, std::map<int64_t, TensorId>> views_;   // Base -> begin of a piece -> a view of it.
-  std::map<TensorId, int> sums_;                            // Names of the sums.
+  std::map<TensorId, TensorId> grads_;                   // Tensor -> gradient so far; not of views.
+  std::map<TensorId, std::map<int64_t, Piece>> pieces_;  // Base -> begin of a piece -> the piece.
+  std::map<TensorId, int> sums_;                         // Names of the sums.
 };
 
 // Which nodes, of those from `first` on, have run whenever `tensor` is there? Nodes are in an order in which they could
