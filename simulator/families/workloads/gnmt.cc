@@ -115,10 +115,7 @@ class GnmtBuilder {
       }
       p_.SetStage(LastStage());
       const TensorId logits = p_.Add(step + "softmax/mm", "aten.mm", {x, softmax_weight});
-      const TensorId log_probs = p_.Add(step + "softmax/log_softmax", "aten._log_softmax", {logits});
-      const TensorId label = p_.Slice(labels, 0, t, 1, /*drop_dim=*/true);
-      const TensorId step_loss = p_.Add(step + "loss/nll", "aten.nll_loss_forward", {log_probs, label});
-      loss = loss < 0 ? step_loss : p_.Add(step + "loss/sum", "aten.add", {loss, step_loss});
+      loss = AddStepLoss(p_, step, logits, labels, t, loss);
     }
     return p_.Add("loss", "aten.div", {loss}, {.divisor = static_cast<double>(model_.steps)});
   }

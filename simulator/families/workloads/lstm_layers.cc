@@ -17,6 +17,14 @@ std::vector<TensorId> EmbedWords(TensorProgram& program, const std::string& sent
   return words;
 }
 
+TensorId AddStepLoss(TensorProgram& program, const std::string& name, TensorId logits, TensorId labels, int64_t step,
+                     TensorId before) {
+  const TensorId log_probs = program.Add(name + "softmax/log_softmax", "aten._log_softmax", {logits});
+  const TensorId label = program.Slice(labels, 0, step, 1, /*drop_dim=*/true);
+  const TensorId loss = program.Add(name + "loss/nll", "aten.nll_loss_forward", {log_probs, label});
+  return before < 0 ? loss : program.Add(name + "loss/sum", "aten.add", {before, loss});
+}
+
 LstmState ApplyLstmGates(TensorProgram& program, const std::string& name, const std::array<TensorId, kLstmGates>& gates,
                          TensorId memory) {
   std::array<TensorId, kLstmGates> active{};

@@ -20,6 +20,12 @@ struct LstmState {
 std::vector<TensorId> EmbedWords(TensorProgram& program, const std::string& sentence, int64_t vocabulary, int64_t width,
                                  int64_t steps, int64_t batch);
 
+// Adds the mean cross entropy of one step's words to the sum over the steps before it. logits: [B, words]; labels:
+// [steps, B]; before: -1: this is the first step. Ops are named "<name>softmax/log_softmax", "<name>loss/nll" and
+// "<name>loss/sum".
+TensorId AddStepLoss(TensorProgram& program, const std::string& name, TensorId logits, TensorId labels, int64_t step,
+                     TensorId before);
+
 // The gates of a cell in this order everywhere: input gate, candidate, forget gate, output gate.
 inline constexpr int kLstmGates = 4;
 

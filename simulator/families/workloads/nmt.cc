@@ -61,10 +61,7 @@ class NmtBuilder {
       p_.SetStage(last_stage);
       attended = Attend(h, keys, memory, mix_weight);
       const TensorId logits = Add("softmax/mm", "aten.mm", {attended, softmax_weight});
-      const TensorId log_probs = Add("softmax/log_softmax", "aten._log_softmax", {logits});
-      const TensorId label = p_.Slice(labels, 0, t, 1, /*drop_dim=*/true);
-      const TensorId step_loss = Add("loss/nll", "aten.nll_loss_forward", {log_probs, label});
-      loss = loss < 0 ? step_loss : Add("loss/sum", "aten.add", {loss, step_loss});
+      loss = AddStepLoss(p_, step_ + "/", logits, labels, t, loss);
     }
     return p_.Add("loss", "aten.div", {loss}, {.divisor = static_cast<double>(model_.steps)});
   }

@@ -4,6 +4,7 @@
 #include <iomanip>
 
 #include "common/strings.h"
+#include "simulator/families/workloads/lstm_layers.h"
 
 namespace emplace {
 namespace {
@@ -35,10 +36,7 @@ class PtbBuilder {
       hidden = Cell(p_.Slice(words, 0, t, 1, /*drop_dim=*/true), hidden);
       p_.SetStage(last_stage);
       const TensorId logits = Add("softmax/mm", "aten.mm", {hidden, embedding}, {.transpose_b = true});
-      const TensorId log_probs = Add("softmax/log_softmax", "aten._log_softmax", {logits});
-      const TensorId target = p_.Slice(targets, 0, t, 1, /*drop_dim=*/true);
-      const TensorId step_loss = Add("loss/nll", "aten.nll_loss_forward", {log_probs, target});
-      loss = loss < 0 ? step_loss : Add("loss/sum", "aten.add", {loss, step_loss});
+      loss = AddStepLoss(p_, step_, logits, targets, t, loss);
     }
     return p_.Add("loss", "aten.div", {loss}, {.divisor = static_cast<double>(model_.steps)});
   }
