@@ -22,6 +22,8 @@ std::string Format(const char* format, ...) {
   return text;
 }
 
+std::string TwoDigits(int64_t number) { return StrCat(number < 10 ? "0" : "", number); }
+
 std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string joined;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -1,6 +1,7 @@
 // Small string helpers, free of fmt so that files which include LibTorch can use them too.
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ std::string StrCat(const Parts&... parts) {
 
 // What printf would print.
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// A number from 0 on, with a zero before a single digit: "07", "12", "123".
+std::string TwoDigits(int64_t number);
 
 // The parts with the separator between them: "a, b, c".
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);

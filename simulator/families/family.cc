@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iomanip>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -94,8 +93,7 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
   std::vector<OpGraph> graphs;
   for (int64_t i = 0; i < count; ++i) {
     Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
-    const std::string name =
-        IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
+    const std::string name = IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", TwoDigits(i));
     graphs.push_back(WithPlace("graph " + name, [&] { return Lower(name, family.sample(rng, ranges, step), kinds); }));
   }
   return graphs;

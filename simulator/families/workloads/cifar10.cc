@@ -1,7 +1,6 @@
 #include "simulator/families/workloads/cifar10.h"
 
 #include <cmath>
-#include <iomanip>
 
 #include "common/strings.h"
 #include "simulator/families/workloads/conv_layers.h"
@@ -31,7 +30,7 @@ class Cifar10Builder {
       const bool reduces = cell == reductions[0] || cell == reductions[1];
       if (reduces) filters *= 2;
       program_.SetStage(static_cast<int32_t>(cell) + 1);
-      const std::string name = StrCat("cell", std::setw(2), std::setfill('0'), cell);
+      const std::string name = StrCat("cell", TwoDigits(cell));
       const TensorId output =
           Cell(name, reduces ? model_.reduction : model_.normal, before, previous, filters, reduces ? 2 : 1);
       before = previous;

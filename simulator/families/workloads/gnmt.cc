@@ -1,7 +1,6 @@
 #include "simulator/families/workloads/gnmt.h"
 
 #include <algorithm>
-#include <iomanip>
 #include <vector>
 
 #include "common/error.h"
@@ -35,9 +34,7 @@ class GnmtBuilder {
  private:
   int32_t LastStage() const { return static_cast<int32_t>(model_.layers); }
 
-  static std::string At(const char* stack, int64_t step) {
-    return StrCat(stack, std::setw(2), std::setfill('0'), step, "/");
-  }
+  static std::string At(const char* stack, int64_t step) { return StrCat(stack, TwoDigits(step), "/"); }
 
   // The embedded words of a sentence, [B, H] for each step.
   std::vector<TensorId> Words(const std::string& sentence) {

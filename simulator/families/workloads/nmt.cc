@@ -1,6 +1,5 @@
 #include "simulator/families/workloads/nmt.h"
 
-#include <iomanip>
 #include <vector>
 
 #include "common/strings.h"
@@ -36,7 +35,7 @@ class NmtBuilder {
     const std::vector<LstmWeights> encoder = Weights("encoder", model_.hidden);
     std::vector<TensorId> tops;
     for (int64_t t = 0; t < model_.steps; ++t) {
-      step_ = StrCat("e", std::setw(2), std::setfill('0'), t);
+      step_ = StrCat("e", TwoDigits(t));
       tops.push_back(Step(encoder, source[static_cast<size_t>(t)], states));
     }
 
@@ -54,7 +53,7 @@ class NmtBuilder {
     TensorId attended = p_.Input("attended", state_shape);  // Fed to the next step together with its word.
     TensorId loss = -1;
     for (int64_t t = 0; t < model_.steps; ++t) {
-      step_ = StrCat("d", std::setw(2), std::setfill('0'), t);
+      step_ = StrCat("d", TwoDigits(t));
       p_.SetStage(0);
       const TensorId x = Add("feed", "aten.cat", {target[static_cast<size_t>(t)], attended}, {.dim = 1});
       const TensorId h = Step(decoder, x, states);

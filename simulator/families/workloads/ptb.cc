@@ -1,7 +1,6 @@
 #include "simulator/families/workloads/ptb.h"
 
 #include <cmath>
-#include <iomanip>
 
 #include "common/strings.h"
 #include "simulator/families/workloads/lstm_layers.h"
@@ -32,7 +31,7 @@ class PtbBuilder {
 
     TensorId loss = -1;
     for (int64_t t = 0; t < model_.steps; ++t) {
-      step_ = StrCat("t", std::setw(2), std::setfill('0'), t, "/");
+      step_ = StrCat("t", TwoDigits(t), "/");
       hidden = Cell(p_.Slice(words, 0, t, 1, /*drop_dim=*/true), hidden);
       p_.SetStage(last_stage);
       const TensorId logits = Add("softmax/mm", "aten.mm", {hidden, embedding}, {.transpose_b = true});
@@ -73,7 +72,7 @@ class PtbBuilder {
 
   // (c, f) = input W_i; s = previous + sigmoid(c) * (act(f) - previous).
   TensorId Node(size_t i, TensorId input, TensorId previous) {
-    const std::string n = StrCat("n", std::setw(2), std::setfill('0'), i, "/");
+    const std::string n = StrCat("n", TwoDigits(static_cast<int64_t>(i)), "/");
     const TensorId both = Add(n + "mm", "aten.mm", {input, weights_[i]});
     const TensorId gate = Add(n + "gate", "aten.sigmoid", {p_.Slice(both, 1, 0, model_.hidden)});
     const TensorId f = p_.Slice(both, 1, model_.hidden, model_.hidden);

@@ -1,6 +1,5 @@
 #include "simulator/families/workloads/rnnlm.h"
 
-#include <iomanip>
 #include <vector>
 
 #include "common/strings.h"
@@ -33,7 +32,7 @@ class RnnlmBuilder {
       TensorId x = p_.Slice(words, 0, t, 1, /*drop_dim=*/true);
       for (size_t layer = 0; layer < layers.size(); ++layer) {
         p_.SetStage(static_cast<int32_t>(layer));
-        const std::string name = StrCat("t", std::setw(2), std::setfill('0'), t, "/l", layer);
+        const std::string name = StrCat("t", TwoDigits(t), "/l", layer);
         states[layer] = layers[layer].Step(name, x, states[layer]);
         x = states[layer].h;
       }
