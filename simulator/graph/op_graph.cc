@@ -71,6 +71,8 @@ void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
   if (op.cost.is_uniform() && !IsAmount(op.cost.everywhere_us()))
     throw NoAmount(op, "cost_us", op.cost.everywhere_us());
   const std::vector<double>& us_by_kind = op.cost.us_by_kind();
+  if (!op.cost.is_uniform() && us_by_kind.empty())
+    throw OpError(op, "cost_us has no device kind, expected a cost for at least one");
   for (size_t kind = 0; kind < us_by_kind.size(); ++kind) {
     if (!IsAmount(us_by_kind[kind]))
       throw NoAmount(op, StrCat("cost_us of '", op.cost.kinds()[kind], "'"), us_by_kind[kind]);

@@ -63,8 +63,8 @@ struct OpRead {
 class OpGraph {
  public:
   // Throws BadInput, which names the op, for a name that is empty, used twice or starts with '^', an input out of
-  // range, a copy of itself or of another copy, a cycle, a number that is negative or not finite, resident outputs of
-  // more bytes than param_bytes, and sums of bytes or microseconds of 2^63 or more.
+  // range, a copy of itself or of another copy, a cycle, costs by kind without a kind, a number that is negative or not
+  // finite, resident outputs of more bytes than param_bytes, and sums of bytes or microseconds of 2^63 or more.
   OpGraph(std::string name, std::vector<Op> ops, std::string meta_json = "");
 
   const std::string& name() const { return name_; }

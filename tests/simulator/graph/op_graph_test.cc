@@ -36,6 +36,13 @@ TEST(OpGraph, AnOpOutOfTopologicalOrderIsFine) {
   EXPECT_EQ(graph.topological_order(), (std::vector<OpIndex>{2, 1, 0}));
 }
 
+// Its file would have no cost at all.
+TEST(OpGraph, ACostOnNoKindIsRefused) {
+  Op op = Named("a");
+  op.cost = OpCost::ByKind({});
+  EXPECT_EQ(OpsError({op}), "op 'a': cost_us has no device kind, expected a cost for at least one");
+}
+
 TEST(OpGraph, ConsumersAreAscendingWithoutRepeats) {
   // c reads a twice and waits for it once more.
   const OpGraph graph("g", {Named("a"), Named("b", {{0, 0}}), Named("c", {{0, 0}, {0, OpInput::kControl}, {0, 0}})});
