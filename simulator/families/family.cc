@@ -148,6 +148,7 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
   if (options.train < 0 || options.train > options.count) {
     throw BadInput(StrCat("train is ", options.train, ", expected 0..", options.count));
   }
+  if (options.validation < 0) throw BadInput(StrCat("validation is ", options.validation, ", expected at least 0"));
   Family family;
   family.graphs = SampleGraphs(entry, options, "", options.count, kinds);
   family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds);

@@ -103,6 +103,11 @@ TEST(Family, OfGnmtHasAtLeastTwoLayers) {
               testing::HasSubstr("graph gnmt_00: layers is 1, expected at least 2"));
 }
 
+TEST(Family, ANegativeNumberOfValidationGraphsIsRefused) {
+  const FamilyOptions options = {.family = "gnmt", .count = 1, .train = 1, .validation = -1, .size = "small"};
+  EXPECT_EQ(BadInputOf([&] { GenerateFamily(options, Kinds()); }), "validation is -1, expected at least 0");
+}
+
 // What calls add is outputs and their bytes, no work; graphs without calls are those of programs that cannot be run.
 TEST(Family, SizesOfNetworksTooLargeToHoldAreRefused) {
   const FamilyOptions options = {.family = "ptb", .count = 1, .train = 1, .size = "small", .ranges = {"steps=1000000"}};
