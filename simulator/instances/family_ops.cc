@@ -95,14 +95,18 @@ NetworkOfLength DrawNasnet(Rng& rng) {
   return OfLength<NasnetModel>(model, set_repeats, BuildNasnet);
 }
 
-NetworkOfLength DrawNmt(Rng& rng) {
-  NmtModel model;
-  model.layers = rng.UniformInt(1, 6);
+template <typename Model, typename Build>
+NetworkOfLength DrawTranslation(Rng& rng, int64_t fewest_layers, int64_t most_layers, Build build) {
+  Model model;
+  model.layers = rng.UniformInt(fewest_layers, most_layers);
   model.hidden = DrawMultiple(rng, 64, 2048, 64);
   model.batch = DrawBatch(rng);
   model.vocabulary = LogUniformInt(rng, 1000, 100000);
-  return OfLength<NmtModel>(model, SetSteps, BuildNmt);
+  return OfLength<Model>(model, SetSteps, build);
 }
+
+NetworkOfLength DrawNmt(Rng& rng) { return DrawTranslation<NmtModel>(rng, 1, 6, BuildNmt); }
+NetworkOfLength DrawGnmt(Rng& rng) { return DrawTranslation<GnmtModel>(rng, 2, 8, BuildGnmt); }
 
 NetworkOfLength DrawAmoebanet(Rng& rng) {
   AmoebanetModel model;
@@ -112,15 +116,6 @@ NetworkOfLength DrawAmoebanet(Rng& rng) {
   model.classes = LogUniformInt(rng, 10, 10000);
   const auto set_layers = [](AmoebanetModel& sized, int64_t length) { sized.layers = 3 * length; };
   return OfLength<AmoebanetModel>(model, set_layers, BuildAmoebanet);
-}
-
-NetworkOfLength DrawGnmt(Rng& rng) {
-  GnmtModel model;
-  model.layers = rng.UniformInt(2, 8);
-  model.hidden = DrawMultiple(rng, 64, 2048, 64);
-  model.batch = DrawBatch(rng);
-  model.vocabulary = LogUniformInt(rng, 1000, 100000);
-  return OfLength<GnmtModel>(model, SetSteps, BuildGnmt);
 }
 
 NetworkOfLength DrawWavenet(Rng& rng) {
