@@ -3,15 +3,7 @@
 namespace emplace {
 
 std::span<const DagGenerator> DagGenerators(InstancePart part) {
-  switch (part) {
-    case InstancePart::kTrain:
-      return TrainShapes();
-    case InstancePart::kValidation:
-      return ValidationShapes();
-    case InstancePart::kTest:
-      break;
-  }
-  return TestShapes();
+  return OfPart(part, TrainShapes(), ValidationShapes(), TestShapes());
 }
 
 }  // namespace emplace

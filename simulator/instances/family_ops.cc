@@ -153,15 +153,7 @@ std::span<const FamilyGenerator> FamilyGenerators(InstancePart part) {
                                                         {"nasnet", DrawNasnet}}};
   static const std::array<FamilyGenerator, 2> validation = {{{"nmt", DrawNmt}, {"amoebanet", DrawAmoebanet}}};
   static const std::array<FamilyGenerator, 2> test = {{{"gnmt", DrawGnmt}, {"wavenet", DrawWavenet}}};
-  switch (part) {
-    case InstancePart::kTrain:
-      return train;
-    case InstancePart::kValidation:
-      return validation;
-    case InstancePart::kTest:
-      break;
-  }
-  return test;
+  return OfPart<std::span<const FamilyGenerator>>(part, train, validation, test);
 }
 
 std::vector<Op> DrawFamilyOps(Rng& rng, const FamilyGenerator& generator, int32_t ops, int32_t least_ops,

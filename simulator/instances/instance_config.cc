@@ -13,17 +13,7 @@ constexpr int32_t kMostDevices = 16;
 
 }  // namespace
 
-std::string NameOf(InstancePart part) {
-  switch (part) {
-    case InstancePart::kTrain:
-      return "train";
-    case InstancePart::kValidation:
-      return "validation";
-    case InstancePart::kTest:
-      break;
-  }
-  return "test";
-}
+std::string NameOf(InstancePart part) { return OfPart(part, "train", "validation", "test"); }
 
 InstancePart InstancePartNamed(const std::string& name) {
   for (const InstancePart part : kInstanceParts) {

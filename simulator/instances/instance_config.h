@@ -14,6 +14,19 @@ namespace emplace {
 enum class InstancePart { kTrain, kValidation, kTest };
 inline constexpr std::array<InstancePart, 3> kInstanceParts = {InstancePart::kTrain, InstancePart::kValidation,
                                                                InstancePart::kTest};
+// That of the three which belongs to the part.
+template <typename T>
+T OfPart(InstancePart part, T train, T validation, T test) {
+  switch (part) {
+    case InstancePart::kTrain:
+      return train;
+    case InstancePart::kValidation:
+      return validation;
+    case InstancePart::kTest:
+      break;
+  }
+  return test;
+}
 std::string NameOf(InstancePart part);  // "train", "validation" or "test"
 // The part of that name. Throws BadInput.
 InstancePart InstancePartNamed(const std::string& name);
