@@ -1,4 +1,4 @@
-// Orders and longest paths of a graph, without a placement.
+// Orders, longest paths and the makers of tensors of a graph, without a placement.
 #pragma once
 
 #include <cstdint>
