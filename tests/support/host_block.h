@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "common/shuffle.h"
 #include "policy/placeto/cuda/pipeline.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
@@ -42,7 +41,7 @@ class HostBlock {
   static std::vector<int32_t> Shuffled(int32_t count, Rng& rng) {
     std::vector<int32_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
-    Shuffle(order, rng);
+    Shuffle(rng, order);
     return order;
   }
 

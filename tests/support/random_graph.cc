@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "common/shuffle.h"
 #include "common/strings.h"
 #include "tests/support/make_op.h"
 
@@ -89,7 +88,7 @@ OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options) {
   // `rank` hides the topological order: the order of ops need not be one.
   std::vector<size_t> rank(n);
   std::iota(rank.begin(), rank.end(), size_t{0});
-  if (rng.UniformInt(0, 1) == 1) Shuffle(rank, rng);
+  if (rng.UniformInt(0, 1) == 1) Shuffle(rng, rank);
   std::vector<size_t> op_at(n);
   for (size_t o = 0; o < n; ++o) op_at[rank[o]] = o;
 

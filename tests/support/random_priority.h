@@ -7,7 +7,6 @@
 
 #include "common/ids.h"
 #include "common/rng.h"
-#include "common/shuffle.h"
 #include "simulator/engine/free_sources.h"
 
 namespace emplace {
@@ -15,7 +14,7 @@ namespace emplace {
 inline std::vector<OpIndex> RandomPriority(Rng& rng, int32_t num_ops) {
   std::vector<OpIndex> ops(static_cast<size_t>(num_ops));
   std::iota(ops.begin(), ops.end(), 0);
-  Shuffle(ops, rng);
+  Shuffle(rng, ops);
   return ops;
 }
 

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "common/shuffle.h"
 #include "common/strings.h"
 #include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/simulator.h"
@@ -220,7 +219,7 @@ PlacementTask RandomMicrobatches(Rng& rng) {
   }
   std::vector<OpIndex> at(ops.size());
   std::iota(at.begin(), at.end(), 0);
-  Shuffle(at, rng);
+  Shuffle(rng, at);
   std::vector<Op> shuffled(ops.size());
   for (size_t op = 0; op < ops.size(); ++op) {
     Op& to = shuffled[static_cast<size_t>(at[op])] = ops[op];
