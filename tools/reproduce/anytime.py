@@ -11,14 +11,13 @@ after a change to them. Make it on a quiet machine: whatever else runs takes tim
 """
 import argparse
 import itertools
-import json
 import math
 import pathlib
 import statistics
 import tempfile
 
-from lib.networks import ROOT, Network, add_emplace, call, cluster_file, graph_name
-from lib.results import resampled_interval
+from lib.networks import ROOT, Network, add_emplace, cluster_file, graph_name
+from lib.results import evaluated, resampled_interval
 from lib.script import run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -84,15 +83,14 @@ def load(path, arguments):
 
 def evaluate(emplace, of_run, methods, graph, cluster):
     """Rows of what these methods find in one run. of_run: its cells "graph", "machine", "given_s" and "seed"."""
-    def found(called, *options):
-        printed = json.loads(call([emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods", ",".join(called),
-                                   "--seconds", of_run["given_s"], "--seed", of_run["seed"], "--json", *options]))
+    def found(called, **options):
+        printed = evaluated(emplace, [graph], cluster, called, seconds=of_run["given_s"], seed=of_run["seed"], **options)
         return [{**of_run, **{name: result[name] for name in ("method", "makespan_us", "feasible", "evaluations", "seconds")}}
                 for result in printed["results"]]
 
     rows = found(as_trained) if (as_trained := [method for method in methods if method != BY_HAND]) else []
     if BY_HAND in methods:
-        rows += [{**row, "method": BY_HAND} for row in found([AUTO], "--policy", "none")]
+        rows += [{**row, "method": BY_HAND} for row in found([AUTO], policy="none")]
     return rows
 
 

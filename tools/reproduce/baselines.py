@@ -6,10 +6,9 @@ devices and bandwidth it runs `emplace evaluate` with every method and several s
 beside it a .md that shows it. A run that was stopped goes on where it was.
 """
 import argparse
-import json
 
-from lib.networks import ROOT, Network, add_emplace, call, cluster_file, graph_name
-from lib.results import EVALUATED, Results, rows_of
+from lib.networks import ROOT, Network, add_emplace, cluster_file, graph_name
+from lib.results import EVALUATED, Results, evaluated, rows_of
 from lib.script import run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -45,12 +44,9 @@ def missing_methods(rows, graphs, arguments):
 
 def evaluate(arguments, network, cluster, methods, path):
     """Rows of one evaluation, kept at `path` while it comes: one that was stopped goes on."""
-    command = [arguments.emplace, "evaluate", "--graphs", *network.graphs, "--devices", cluster,
-               "--methods", ",".join(methods), "--budget", arguments.budget,
-               "--seeds", ",".join(str(seed) for seed in arguments.seeds), "--out", path, "--json"]
-    if path.exists() and not arguments.fresh:
-        command.append("--resume")
-    return rows_of(json.loads(call(command)))
+    resume = {"resume": True} if path.exists() and not arguments.fresh else {}
+    return rows_of(evaluated(arguments.emplace, network.graphs, cluster, methods, budget=arguments.budget, seeds=arguments.seeds, out=path,
+                             **resume))
 
 
 def cell(summary):

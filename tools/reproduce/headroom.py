@@ -7,12 +7,12 @@ a table, and beside it to a .md that shows it. A run that was stopped goes on wh
 """
 import argparse
 import concurrent.futures
-import json
 import pathlib
 import statistics
 import tempfile
 
-from lib.networks import Network, add_emplace, call, cluster_file, graph_name
+from lib.networks import Network, add_emplace, cluster_file, graph_name
+from lib.results import evaluated
 from lib.script import run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 from lib.training import sha256
@@ -45,8 +45,7 @@ def parse_arguments():
 
 def search(arguments, run, graph, cluster):
     """The rows of one search on one graph, and of one device."""
-    printed = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", cluster,
-                               "--methods", "single,annealing", "--budget", run["budget"], "--seed", run["seed"], "--json"]))
+    printed = evaluated(arguments.emplace, [graph], cluster, ["single", "annealing"], budget=run["budget"], seed=run["seed"])
     return [{**run, **{name: result[name] for name in ("method", "makespan_us", "feasible", "evaluations", "seconds")}}
             for result in printed["results"]]
 

@@ -13,7 +13,7 @@ import pathlib
 import tempfile
 
 from lib.networks import ROOT, add_emplace, call
-from lib.results import resampled_interval
+from lib.results import better, evaluated, resampled_interval, rows_of, time_of
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -47,45 +47,35 @@ def parse_arguments():
     return arguments
 
 
-def evaluated(arguments, graph, devices, methods, policy, *options):
-    """The results of `emplace evaluate` of these methods on one graph."""
-    document = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", devices, "--methods",
-                                ",".join(methods), "--policy", policy, "--jobs", 1, "--json", *options]))
-    single_us = next(iter(document["graphs"].values()))["single_device_us"]
-    return [{"makespan_us": one["makespan_us"], "feasible": one["feasible"], "seconds": one["seconds"], "single_device_us": single_us}
-            for one in document["results"]]
-
-
-def better(first, second):
+def better_order(first, second):
     """Of two results of a method; seconds are those of the first."""
-    worth = [(not one["feasible"], math.inf if one["makespan_us"] is None else one["makespan_us"]) for one in (first, second)]
-    return first if worth[0] <= worth[1] else {**second, "seconds": first["seconds"]}
+    return {**better(first, second), "seconds": first["seconds"]}
 
 
-def rows_of(arguments, graph, devices, finished):
+def found_on(arguments, graph, devices, finished):
     """What every way that is not finished yet finds on one instance: {"way", "budget", ...}. finished: {(way, budget)}"""
     rows = []
 
-    def add(way, budget, method, policy, *options):
+    def found(methods, policy, **options):
+        evaluation = evaluated(arguments.emplace, [graph], devices, methods, policy=policy, jobs=1, **options)
+        return [{name: row[name] for name in ("makespan_us", "feasible", "seconds", "single_device_us")} for row in rows_of(evaluation)]
+
+    def add(way, budget, method, policy, **options):
         if (way, budget) not in finished:
-            [found] = evaluated(arguments, graph, devices, [method], policy, *options)
-            rows.append({**found, "way": way, "budget": budget})
+            [row] = found([method], policy, **options)
+            rows.append({**row, "way": way, "budget": budget})
 
     if not finished.issuperset((method, 0) for method in METHODS):
-        as_ready = evaluated(arguments, graph, devices, METHODS, "none")
-        by_rank = evaluated(arguments, graph, devices, METHODS, "none", "--order", "rank")
-        rows += [{**better(*pair), "way": method, "budget": 0} for method, *pair in zip(METHODS, as_ready, by_rank, strict=True)]
-    add(BY_HAND, 0, "list", "none", "--passes", 1)
+        as_ready = found(METHODS, "none")
+        by_rank = found(METHODS, "none", order="rank")
+        rows += [{**better_order(*pair), "way": method, "budget": 0} for method, *pair in zip(METHODS, as_ready, by_rank, strict=True)]
+    add(BY_HAND, 0, "list", "none", passes=1)
     add(LEARNED, 0, "policy", arguments.policy)
-    add(BEST_OF_8, 0, "policy", arguments.policy, "--samples", 7)
+    add(BEST_OF_8, 0, "policy", arguments.policy, samples=7)
     for budget in arguments.budgets:
-        add(AUTO_BY_HAND, budget, "auto", "none", "--budget", budget)
-        add(AUTO_LEARNED, budget, "auto", arguments.policy, "--budget", budget)
+        add(AUTO_BY_HAND, budget, "auto", "none", budget=budget)
+        add(AUTO_LEARNED, budget, "auto", arguments.policy, budget=budget)
     return rows
-
-
-def time_of(row):
-    return row["makespan_us"] if row["feasible"] and row["makespan_us"] else None
 
 
 class Comparison:
@@ -96,9 +86,8 @@ class Comparison:
         others = other if isinstance(other, list) else [other]
         self.logs = []  # ln ratio
         for rows in instances:
-            mine = time_of(rows[way]) if way in rows else None
-            best = min((time for key in others if key in rows and (time := time_of(rows[key]))), default=None)
-            if mine and best:
+            mine, best = (min((time_of(rows[key]) for key in keys if key in rows), default=math.inf) for keys in ([way], others))
+            if math.isfinite(mine) and math.isfinite(best):
                 self.logs.append(math.log(mine / best))
 
     def cells(self):
@@ -164,7 +153,7 @@ def main():
             document = json.loads(graph.read_text())
             machine = devices.read_text().count("kind:")
             common = {"seed": arguments.seed, "instance": name, "ops": len(document["ops"]), "devices": machine}
-            if rows := rows_of(arguments, graph, devices, there):
+            if rows := found_on(arguments, graph, devices, there):
                 table.add([{**common, **row} for row in rows])
                 table.save()
                 print(f"{number}/{len(graphs)} {name}", flush=True)

@@ -11,6 +11,7 @@ from unittest import mock
 from support import CALL, cells
 
 import anytime
+from lib import results
 from lib.table import Table
 
 
@@ -82,7 +83,7 @@ class Anytime(unittest.TestCase):
             return json.dumps({"results": [{"method": method, "makespan_us": 1.0, "feasible": True, "evaluations": 1, "seconds": 1.0}
                                            for method in methods]})
 
-        with mock.patch.object(anytime, "call", call):
+        with mock.patch.object(results, "call", call):
             rows = anytime.evaluate("emplace", {"graph": "g", "machine": "m", "given_s": 1, "seed": 2}, ["auto", "auto-by-hand", "heft"], "g", "c")
         self.assertEqual([row["method"] for row in rows], ["auto", "heft", "auto-by-hand"])
         self.assertEqual(["--policy" in words for words in calls], [False, True])

@@ -38,9 +38,9 @@ class Planner(unittest.TestCase):
         def result(makespan_us, feasible, seconds):
             return {"makespan_us": makespan_us, "feasible": feasible, "seconds": seconds}
 
-        self.assertEqual(planner.better(result(9.0, True, 1), result(8.0, True, 2)), result(8.0, True, 1))
-        self.assertEqual(planner.better(result(9.0, True, 1), result(8.0, False, 2)), result(9.0, True, 1))
-        self.assertEqual(planner.better(result(None, False, 1), result(8.0, True, 2)), result(8.0, True, 1))
+        self.assertEqual(planner.better_order(result(9.0, True, 1), result(8.0, True, 2)), result(8.0, True, 1))
+        self.assertEqual(planner.better_order(result(9.0, True, 1), result(8.0, False, 2)), result(9.0, True, 1))
+        self.assertEqual(planner.better_order(result(None, False, 1), result(8.0, True, 2)), result(8.0, True, 1))
 
 
 class PlannerFamilies(unittest.TestCase):

@@ -188,13 +188,19 @@ class Results:
         return wins
 
 
-def evaluate(arguments, graphs, devices, methods, seeds, **options):
-    """Rows that `emplace evaluate` finds; options as it has them: policy, samples, budget, max_groups, jobs."""
-    command = [arguments.programs / "emplace", "evaluate", "--graphs", *graphs, "--devices", devices,
-               "--methods", ",".join(methods), "--seeds", ",".join(str(seed) for seed in seeds), "--json"]
+def evaluated(emplace, graphs, devices, methods, **options):
+    """What `emplace evaluate --json` prints, read. options as it has them, such as max_groups=8; a list goes with commas, a flag is True."""
+    command = [emplace, "evaluate", "--graphs", *graphs, "--devices", devices, "--methods", ",".join(methods), "--json"]
     for name, value in options.items():
-        command += ["--" + name.replace("_", "-"), value]
-    return rows_of(json.loads(call(command)))
+        command.append("--" + name.replace("_", "-"))
+        if value is not True:
+            command.append(",".join(map(str, value)) if isinstance(value, list) else value)
+    return json.loads(call(command))
+
+
+def evaluate(arguments, graphs, devices, methods, seeds, **options):
+    """Rows that `emplace evaluate` finds; options as evaluated() has them."""
+    return rows_of(evaluated(arguments.programs / "emplace", graphs, devices, methods, seeds=list(seeds), **options))
 
 
 def rows_of(document):
