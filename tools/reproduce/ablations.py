@@ -11,9 +11,9 @@ import statistics
 
 from lib.networks import ROOT, graph_name
 from lib.results import Results, evaluate, mean_interval
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import Task, add_arguments, at_least_one, devices_of, exactly, graphs_of, on_graphs, train_all
+from lib.training import Task, add_arguments, devices_of, exactly, graphs_of, on_graphs, train_all
 
 # ratio: makespan / one device, geometric mean over graphs; reference: the same of what it is held against; infeasible: placements that
 # do not fit; graphs: how many the ratio is of, if these are not all validation graphs.

@@ -18,7 +18,7 @@ import tempfile
 
 from lib.networks import ROOT, Network, add_emplace, cluster_file, graph_name
 from lib.results import evaluated, resampled_interval
-from lib.script import run_script
+from lib.script import above_zero, at_least_one, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # given_s: the time that the method was given, of which it took `seconds`.
@@ -40,22 +40,19 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("networks", nargs="+", metavar="GRAPH|FOLDER|FAMILY",
                         help="a graph, a folder of graphs, or a family or network to generate")
-    parser.add_argument("--seconds", type=float, nargs="+", default=[0.01, 0.1, 1, 10], help="times (0.01 0.1 1 10)")
+    parser.add_argument("--seconds", type=above_zero, nargs="+", default=[0.01, 0.1, 1, 10], help="times (0.01 0.1 1 10)")
     parser.add_argument("--devices", type=int, nargs="*", default=[2, 4, 8], metavar="N", help="numbers of like devices (2 4 8)")
     parser.add_argument("--kind", default="k80", help="device kind of these, as the graphs' costs name it (k80)")
-    parser.add_argument("--links", type=int, nargs="+", default=LINKS, metavar="BYTES_PER_US", help="speeds of their links")
+    parser.add_argument("--links", type=at_least_one, nargs="+", default=LINKS, metavar="BYTES_PER_US", help="speeds of their links")
     parser.add_argument("--unlike", nargs="*", default=UNLIKE, metavar="CLUSTER", help="machines of configs/clusters/ besides")
     parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to compare")
-    parser.add_argument("--graphs", type=int, default=4, help="graphs of each network, evenly spaced (4)")
+    parser.add_argument("--graphs", type=at_least_one, default=4, help="graphs of each network, evenly spaced (4)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="random seeds of the searches; each pair is run with all (1)")
     add_out(parser, "anytime")
     add_emplace(parser)
     add_fresh(parser)
     parser.add_argument("--again", nargs="+", default=[], metavar="METHOD", help="methods whose results in the table to discard")
     arguments = parser.parse_args()
-    for name, numbers in (("--seconds", arguments.seconds), ("--graphs", [arguments.graphs]), ("--links", arguments.links)):
-        if min(numbers) <= 0:
-            parser.error(f"{name} is {min(numbers)}, expected more than 0")
     for method in arguments.again:
         if method not in arguments.methods:
             parser.error(f"--again {method}: expected one of --methods: {', '.join(arguments.methods)}")

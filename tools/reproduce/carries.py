@@ -17,9 +17,9 @@ from ablations import SHIPPED, VARIANTS, tasks_of, verdict
 from lib import carried_over
 from lib.networks import ROOT, graph_name
 from lib.results import evaluate, mean_interval
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import add_arguments, at_least_one, devices_of, graphs_of, resolved, train_all
+from lib.training import add_arguments, devices_of, graphs_of, resolved, train_all
 
 # ratio: makespan / one device. The rules of a row without a network are the facts of "FAMILY UPDATES ROW": {seed: device of each position}.
 COLUMNS = {"family": str, "updates": int, "row": str, "seed": int, "graph": str, "ratio": float, "fits": bool}

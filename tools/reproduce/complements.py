@@ -22,8 +22,7 @@ import statistics
 import tempfile
 
 from lib.networks import ROOT, add_emplace, call
-from lib.script import BadInput, run_script
-from lib.training import at_least_one
+from lib.script import BadInput, at_least_one, run_script
 
 CLIP = 0.7  # ln(makespan / that of the planner) counts up to this much: a placement that does not fit must not outweigh all others.
 SHRINK = (1, 1, 0.5)  # Candidates lie around the planner, or half of the way from it to the one set by hand.

@@ -11,10 +11,10 @@ import math
 
 from lib.networks import ROOT, evenly_spaced, graph_name
 from lib.results import EQUAL, EVALUATED, Results, better, evaluate, found_row, goal_table, goals_on_unseen, renamed, verdict
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import (
-    Task, add_arguments, at_least_one, devices_of, exactly, graphs_of, on_graphs, overrides_of, resolved, sha256, train_all)
+    Task, add_arguments, devices_of, exactly, graphs_of, on_graphs, overrides_of, resolved, sha256, train_all)
 
 # The facts of a family, by its name, are what its rows were made with: "set", "max_groups", and "policies", {seed: SHA-256}.
 COLUMNS = {"family": str, **EVALUATED}

@@ -13,7 +13,7 @@ import tempfile
 
 from lib.networks import Network, add_emplace, cluster_file, graph_name
 from lib.results import evaluated
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 from lib.training import sha256
 
@@ -28,19 +28,14 @@ def parse_arguments():
     parser.add_argument("networks", nargs="+", metavar="GRAPH|FOLDER|FAMILY",
                         help="a graph, a folder of graphs, or a family to generate; PATH=KIND runs it on devices of "
                              "another kind than k80")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (2 4 8)")
-    parser.add_argument("--graphs", type=int, default=8, help="graphs of each network, evenly spaced (8)")
-    parser.add_argument("--budget", type=int, default=20000, help="placements that one search may simulate (20000)")
+    parser.add_argument("--devices", type=at_least_one, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (2 4 8)")
+    parser.add_argument("--graphs", type=at_least_one, default=8, help="graphs of each network, evenly spaced (8)")
+    parser.add_argument("--budget", type=at_least_one, default=20000, help="placements that one search may simulate (20000)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the search (1 2 3)")
     add_out(parser, "headroom")
     add_emplace(parser)
     add_fresh(parser)
-    arguments = parser.parse_args()
-    for name, numbers in (("--devices", arguments.devices), ("--seeds", arguments.seeds),
-                          ("--graphs", [arguments.graphs]), ("--budget", [arguments.budget])):
-        if min(numbers) < 1:
-            parser.error(f"{name} is {min(numbers)}, expected at least 1")
-    return arguments
+    return parser.parse_args()
 
 
 def search(arguments, run, graph, cluster):

@@ -17,9 +17,9 @@ import tempfile
 
 from lib.networks import ROOT, call, graph_name
 from lib.results import mean_interval
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import add_arguments, at_least_one, graphs_of, on_graphs, overrides_of, train
+from lib.training import add_arguments, graphs_of, on_graphs, overrides_of, train
 from reality import profile, timed_step
 
 # ratio: measured step time over that of one core; updates: of the training. Searches have neither a seed nor updates. The fact "load"

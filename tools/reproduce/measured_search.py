@@ -21,9 +21,8 @@ import tempfile
 
 from lib.networks import ROOT, add_programs, call, graph_name
 from lib.results import mean_interval
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import SEARCH, Numbers, Table, add_fresh, add_out, grouped, made_by, table_lines
-from lib.training import at_least_one
 from reality import machine, profile, timed_step
 
 # A line for each graph, round and placement.

@@ -14,7 +14,7 @@ import tempfile
 
 from lib.networks import ROOT, add_emplace, call
 from lib.results import better, evaluated, resampled_interval, rows_of, time_of
-from lib.script import BadInput, run_script
+from lib.script import BadInput, at_least_one, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 COLUMNS = {"seed": int, "instance": str, "ops": int, "devices": int, "way": str, "budget": int,
@@ -28,9 +28,9 @@ AUTO_BY_HAND, AUTO_LEARNED = "auto by hand", "auto, planner"
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--part", choices=["validation", "test"], default="test", help="the instances' part (test)")
-    parser.add_argument("--count", type=int, default=200, metavar="N", help="number of instances (200)")
+    parser.add_argument("--count", type=at_least_one, default=200, metavar="N", help="number of instances (200)")
     parser.add_argument("--seed", type=int, default=1, help="the instances' seed (1)")
-    parser.add_argument("--budgets", type=int, nargs="+", default=[30, 100, 300, 1000], metavar="B",
+    parser.add_argument("--budgets", type=at_least_one, nargs="+", default=[30, 100, 300, 1000], metavar="B",
                         help="placements that auto may simulate (30 100 300 1000)")
     parser.add_argument("--policy", type=pathlib.Path, default=ROOT / "models/planner.safetensors",
                         help="the trained planner (models/planner.safetensors)")
@@ -40,8 +40,6 @@ def parse_arguments():
                         help=f"make the rows of these ways again, such as '{BEST_OF_8}'")
     add_fresh(parser)
     arguments = parser.parse_args()
-    if min(arguments.count, *arguments.budgets) < 1:
-        parser.error("--count and --budgets are at least 1 each")
     if not arguments.policy.is_file():
         raise BadInput(f"{arguments.policy}: does not exist, expected a trained planner")
     return arguments

@@ -10,9 +10,9 @@ import statistics
 
 from lib.networks import ROOT
 from lib.results import better, evaluate, mean_interval, time_of
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import Task, add_arguments, at_least_one, devices_of, exactly, graphs_of, train_all
+from lib.training import Task, add_arguments, devices_of, exactly, graphs_of, train_all
 
 CONFIG = ROOT / "configs/ptb_planner.yaml"
 COLUMNS = {"family": str, "devices": str, "updates": int, "training_s": float, "way": str, "budget": int, "seed": int, "graph": str,

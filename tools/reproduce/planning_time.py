@@ -3,8 +3,8 @@
 
 Generates the graphs and places them on two and on eight K80s. Runs in an environment with the package `emplace`: `pip install .`, then
   python tools/reproduce/planning_time.py
-A method that is not done after --timeout seconds of processor time has no placement. It can be stopped at any time, and the same command goes on. Writes
-a table with a line for each result, and beside it a .md that shows it.
+A method that is not done after --timeout seconds of processor time has no placement. The script can be stopped at any time, and the same
+command goes on. Writes a table with a line for each result, and beside it a .md that shows it.
 """
 import argparse
 import itertools
@@ -18,7 +18,7 @@ import time
 
 from lib.networks import ROOT, add_emplace, call
 from lib.results import method_in_time
-from lib.script import run_script
+from lib.script import above_zero, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # {name: arguments of `emplace generate`}, smallest first.
@@ -42,19 +42,17 @@ NEAR = 1e-6  # Makespans that differ by less, relatively, are the same.
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", help=f"some of the graphs: {'; '.join(GRAPHS)} (default: all)")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 8], metavar="N", help="numbers of K80s, of 2, 4 and 8 (default: 2 8)")
-    parser.add_argument("--seconds", type=float, nargs="+", default=[0.1, 1, 10], help="times of auto (default: 0.1 1 10)")
+    parser.add_argument("--devices", type=int, nargs="+", choices=[2, 4, 8], default=[2, 8], help="numbers of K80s (default: 2 8)")
+    parser.add_argument("--seconds", type=above_zero, nargs="+", default=[0.1, 1, 10], help="times of auto (default: 0.1 1 10)")
     parser.add_argument("--methods", nargs="+", choices=[*CONSTRUCTORS, "auto"], default=[*CONSTRUCTORS, "auto"], metavar="METHOD",
                         help="methods to measure (default: all)")
-    parser.add_argument("--timeout", type=float, default=20, help="most seconds of processor time of a method that does not search (default: 20)")
+    parser.add_argument("--timeout", type=above_zero, default=20, help="most seconds of processor time of a method that does not search (default: 20)")
     add_out(parser, "planning_time")
     add_emplace(parser)
     add_fresh(parser)
     arguments = parser.parse_args()
     if unknown := set(arguments.graphs) - set(GRAPHS):
         parser.error(f"there is no graph '{min(unknown)}', expected some of: {'; '.join(GRAPHS)}")
-    if min(*arguments.seconds, arguments.timeout) <= 0:
-        parser.error("--seconds and --timeout are numbers above 0")
     return arguments
 
 

@@ -17,7 +17,7 @@ import statistics
 
 from lib.networks import evenly_spaced
 from lib.results import method_in_time
-from lib.script import BadInput, run_script
+from lib.script import BadInput, above_zero, at_least_one, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 STG, WFCOMMONS = "Standard Task Graph Set", "WfCommons"
@@ -38,15 +38,12 @@ def parse_arguments():
     parser.add_argument("--optimum", nargs="+", type=pathlib.Path, default=[], metavar="TABLE.csv",
                         help="published schedules of the set: lines FOLDER/NAME.stg,PROCESSORS,OPTIMUM, or with a lower bound and the best "
                         "schedule's length in place of the optimum")
-    parser.add_argument("--count", type=int, default=1000000, help="instances of each folder, evenly spaced (default: all)")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (default: 2 4 8)")
-    parser.add_argument("--seconds", type=float, nargs="+", default=[1, 5], help="times of auto (default: 1 5)")
+    parser.add_argument("--count", type=at_least_one, default=1000000, help="instances of each folder, evenly spaced (default: all)")
+    parser.add_argument("--devices", type=at_least_one, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (default: 2 4 8)")
+    parser.add_argument("--seconds", type=above_zero, nargs="+", default=[1, 5], help="times of auto (default: 1 5)")
     add_out(parser, "public_instances")
     add_fresh(parser)
-    arguments = parser.parse_args()
-    if min(arguments.count, *arguments.devices) < 1 or min(arguments.seconds) <= 0:
-        parser.error("--count, --devices and --seconds are numbers above 0")
-    return arguments
+    return parser.parse_args()
 
 
 def instance_files(paths, count):

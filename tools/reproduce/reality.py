@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 
 from lib.networks import ROOT, call, devices_text, graph_name
-from lib.script import run_script
+from lib.script import at_least_one, run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by, table_lines
 
 # A line for each placement, with a number for each round: see check(). The facts: "load", load averages at the begin and at the end;
@@ -42,15 +42,12 @@ def parse_arguments():
     parser.add_argument("graphs", nargs="*", type=pathlib.Path, default=GRAPHS,
                         help="graphs whose ops have calls (a transformer and an Inception-like one, of graphs/)")
     parser.add_argument("--cores", type=int, nargs=2, default=[0, 1], help="the core of each device (0 1)")
-    parser.add_argument("--placements", type=int, default=20, help="placements of each graph (20)")
-    parser.add_argument("--rounds", type=int, default=3, help="turns, each with a profile and a run of each placement (3)")
-    parser.add_argument("--steps", type=int, default=15, help="timed steps in one turn (15)")
+    parser.add_argument("--placements", type=at_least_one, default=20, help="placements of each graph (20)")
+    parser.add_argument("--rounds", type=at_least_one, default=3, help="turns, each with a profile and a run of each placement (3)")
+    parser.add_argument("--steps", type=at_least_one, default=15, help="timed steps in one turn (15)")
     parser.add_argument("--seed", type=int, default=1, help="random seed of the cuts (1)")
     add_out(parser, "reality")
-    arguments = parser.parse_args()
-    if min(arguments.placements, arguments.rounds, arguments.steps) < 1:
-        parser.error("--placements, --rounds and --steps are at least 1")
-    return arguments
+    return parser.parse_args()
 
 
 def machine(cores, bytes_per_us=8000, latency_us=0, op_overhead_us=1):

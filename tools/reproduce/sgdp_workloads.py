@@ -16,9 +16,9 @@ import statistics
 
 from lib.networks import ROOT, call, cluster_file
 from lib.results import EVALUATED, evaluate, found_row, renamed, samples_to_near, time_of
-from lib.script import BadInput, run_script
+from lib.script import BadInput, at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import Task, add_arguments, at_least_one, exactly, on_graphs, train_all
+from lib.training import Task, add_arguments, exactly, on_graphs, train_all
 
 # samples_to_near: placements sampled until the best one was within 1% of the best of all, of trainings on one graph.
 COLUMNS = {"workload": str, "devices": int, "ops": int, **EVALUATED, "samples_to_near": int}

@@ -1,4 +1,6 @@
 """How the scripts of this folder begin and end, and how they run a part of their work in a process of its own."""
+import argparse
+import math
 import pathlib
 import signal
 import subprocess
@@ -25,6 +27,22 @@ def run_script(main, goes_on=True):
     except KeyboardInterrupt:
         fresh = ", without --fresh," if "--fresh" in sys.argv else ""
         sys.exit(f"{name}: stopped; " + (f"the same command{fresh} goes on from here" if goes_on else "nothing is kept"))
+
+
+def at_least_one(text):
+    """For argparse: a count."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"is {value}, expected at least 1")
+    return value
+
+
+def above_zero(text):
+    """For argparse: a number above 0."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"is {value:g}, expected a number above 0")
+    return value
 
 
 def first_line(text, otherwise=""):

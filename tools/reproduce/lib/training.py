@@ -4,7 +4,6 @@ kept.
 A run is a folder as `emplace-learner` makes it, with reproduce.json beside it: what it was trained with. A finished run is
 not trained again, and one that was stopped goes on from its last checkpoint.
 """
-import argparse
 import concurrent.futures
 import dataclasses
 import hashlib
@@ -303,11 +302,3 @@ def train_all(tasks, arguments, fresh=None):
             stop.set()
             pool.shutdown(cancel_futures=True)
     return results
-
-
-def at_least_one(text):
-    """For argparse: a count."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"is {value}, expected at least 1")
-    return value
