@@ -20,6 +20,7 @@ import tempfile
 
 from lib.free_links import Emplace, last_end, longest_ways, machine_text
 from lib.networks import add_emplace
+from lib.results import EQUAL
 from lib.script import BadInput, last_line, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -30,7 +31,6 @@ COLUMNS = {"parameters": str, "network": int, "program": int, "nodes": int, "dev
 DEPENDS = SEARCH
 OURS = ("heft", "list", "auto")
 BYTES = 10**6  # Bytes of Emplace's, which are whole, in one of theirs, which are not.
-EQUAL = 1e-9  # Makespans that differ by less, relatively, are the same.
 
 
 def read_cases(python, checkout, parameters, count, policy, folder):

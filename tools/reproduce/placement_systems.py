@@ -19,6 +19,7 @@ import sys
 
 import forty_models
 from lib.capture_models import refuse_unknown
+from lib.results import ROUNDED_EQUAL
 from lib.script import run_apart, run_script
 from lib.table import SEARCH, Numbers, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -42,7 +43,6 @@ PLANNER, AUTO = "planner, one pass", "auto"
 SYSTEMS = (ONE, ACCELERATE, PIPELINE, DATA, SHARDED, PLANNER, AUTO)
 RIVALS = (ACCELERATE, PIPELINE, DATA, SHARDED)
 PACKAGES = ("accelerate", "torch", "torchvision", "timm", "transformers")
-EQUAL = 1e-6  # Makespans that differ by less, relatively, are the same.
 
 
 def machine_of(name, memory, whole_bytes):
@@ -209,7 +209,7 @@ def best_rival(case):
 
 
 def is_faster(first, second):
-    return time_of(first) < time_of(second) * (1 - EQUAL)
+    return time_of(first) < time_of(second) * (1 - ROUNDED_EQUAL)
 
 
 def behind(cases):

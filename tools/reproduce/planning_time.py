@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from lib.networks import ROOT, add_emplace, call
-from lib.results import method_in_time
+from lib.results import ROUNDED_EQUAL, method_in_time
 from lib.script import above_zero, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -36,7 +36,6 @@ COLUMNS = {"graph": str, "ops": int, "devices": int, "method": str, "given_s": f
 DEPENDS = (*SEARCH, "simulator/families", "policy", "models")
 FORK = multiprocessing.get_context("fork")
 LATE = 1.5  # `auto` is late where it takes more than this many times the given time.
-NEAR = 1e-6  # Makespans that differ by less, relatively, are the same.
 
 
 def parse_arguments():
@@ -113,7 +112,7 @@ def behind(rows):
         for row in pair:
             if row["given_s"] and row["makespan_us"]:
                 better = [other for other in others if other["seconds"] <= row["seconds"] and
-                          other["makespan_us"] < row["makespan_us"] * (1 - NEAR)]
+                          other["makespan_us"] < row["makespan_us"] * (1 - ROUNDED_EQUAL)]
                 if better:
                     best = min(better, key=lambda other: other["makespan_us"])
                     beaten.append(f"{row['graph']} on {row['devices']} in {row['given_s']:g} s by `{best['method']}` "

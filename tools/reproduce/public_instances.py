@@ -16,7 +16,7 @@ import re
 import statistics
 
 from lib.networks import evenly_spaced
-from lib.results import method_in_time
+from lib.results import ROUNDED_EQUAL, method_in_time
 from lib.script import BadInput, above_zero, at_least_one, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
@@ -27,7 +27,6 @@ COLUMNS = {"instances": str, "instance": str, "tasks": int, "devices": int, "met
            "lower_bound_us": float, "published_us": float, "optimum_us": float, "seconds": float}
 DEPENDS = (*SEARCH, "python/emplace/stg.py", "python/emplace/wfcommons.py")
 CONSTRUCTORS = ("heft", "list")  # With the best of the orders.
-EQUAL = 1e-6  # Makespans that differ by less, relatively, are the same: the lower bound is rounded down.
 WORST = 12  # Pairs in the list of those that are furthest from what is known.
 PUBLISHED = re.compile(r"#\s*(\d+) Proc\.\s*:\s*(\d+)\s+(\d+)\s*")  # A published comment: processors, lower bound, best schedule.
 
@@ -107,12 +106,12 @@ def known_us(row):
 
 def is_known(row):
     """Whether no placement is faster, as far as is known beside it."""
-    return row["makespan_us"] <= known_us(row) * (1 + EQUAL)
+    return row["makespan_us"] <= known_us(row) * (1 + ROUNDED_EQUAL)
 
 
 def rounded_up(bound_us):
     """A lower bound of makespans that are whole, as those of the set are."""
-    return float(math.ceil(bound_us * (1 - EQUAL)))
+    return float(math.ceil(bound_us * (1 - ROUNDED_EQUAL)))
 
 
 def measure(path, devices, published, seconds, known):
@@ -181,7 +180,7 @@ def behind(pairs):
     if still_open:
         lines.append(f"Of {len(still_open)} pairs whose optimum is not known, it is slower than the best published schedule on {slower}, "
                      f"and faster on {faster}.")
-    below = sum(row["makespan_us"] < row["optimum_us"] * (1 - EQUAL) for row in with_optimum)
+    below = sum(row["makespan_us"] < row["optimum_us"] * (1 - ROUNDED_EQUAL) for row in with_optimum)
     if below:
         lines.append(f"On {below} pairs it is faster than the published optimum, so the simulation or the table is wrong there.")
     if missed:

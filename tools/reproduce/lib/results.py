@@ -21,6 +21,7 @@ NORMAL = 1.96
 NEAR = 1.01  # Times within 1% of each other.
 RESAMPLES = 2000
 EQUAL = 1e-9  # Times that differ by less, relatively, are the same.
+ROUNDED_EQUAL = 1e-6  # The same where one of them may be rounded, as a lower bound is.
 # Columns of a table of placements, among others. single_device_us: a step of this graph on the best single device.
 EVALUATED = {"graph": str, "method": str, "seed": int, "makespan_us": float, "feasible": bool, "evaluations": int, "seconds": float,
              "single_device_us": float}
