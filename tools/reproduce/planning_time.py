@@ -18,7 +18,7 @@ import time
 
 from lib.networks import ROOT, add_emplace, call
 from lib.results import ROUNDED_EQUAL, method_in_time
-from lib.script import above_zero, run_script
+from lib.script import BadInput, above_zero, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, grouped, made_by, table_lines
 
 # {name: arguments of `emplace generate`}, smallest first.
@@ -60,15 +60,28 @@ def generate(emplace, name, folder):
     return next(folder.glob("*.graph.json*"))
 
 
-def measure(*arguments):
+def load(kind, path):
+    """A graph or a machine, kind being its class; a file that is wrong ends the script with one line."""
+    import emplace
+    try:
+        return kind.load(path)
+    except emplace.BadInput as error:
+        raise BadInput(str(error)) from None
+
+
+def measure(graph, machine, method, given_s, timeout):
     """As `measured`, in a process of its own: with it ends what a method that was given up goes on with."""
     receive, send = FORK.Pipe(duplex=False)
-    child = FORK.Process(target=lambda: send.send(measured(*arguments)))
+    child = FORK.Process(target=lambda: send.send(measured(graph, machine, method, given_s, timeout)))
     child.start()
     send.close()
-    cells = receive.recv()
-    child.join()
-    return cells
+    try:
+        return receive.recv()
+    except EOFError:
+        child.join()
+        return {"method": method, "given_s": given_s, "load": os.getloadavg()[0], "error": f"ended with exit code {child.exitcode}"}
+    finally:
+        child.join()
 
 
 def measured(graph, machine, method, given_s, timeout):
@@ -85,7 +98,7 @@ def measured(graph, machine, method, given_s, timeout):
         plan = emplace.place(graph, machine, given_s, method=method, progress=False)
     except TimeoutError:
         return {**cells, "cpu_s": time.process_time() - began_cpu, "error": f"not done after {timeout:g} s of processor time"}
-    except emplace.RunFailed as error:
+    except emplace.Error as error:
         return {**cells, "seconds": time.monotonic() - began, "error": str(error)}
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -133,7 +146,7 @@ def table(rows):
     for (devices,), of_devices in grouped(rows, "devices").items():
         graphs = grouped(of_devices, "graph", "ops")
         shown = []
-        bounds = [f"{best_of(pair) / max(row['lower_bound_us'] or 0 for row in pair):.3f}" for pair in graphs.values()]
+        bounds = [f"{best / max(row['lower_bound_us'] or 0 for row in pair):.3f}" if (best := best_of(pair)) else "-" for pair in graphs.values()]
         for method in dict.fromkeys(method_in_time(row) for row in of_devices):
             cells, ratios = [], []
             for pair in graphs.values():
@@ -174,9 +187,9 @@ def main():
         if not missing:
             continue
         with tempfile.TemporaryDirectory(prefix="emplace_planning_") as folder:
-            graph = emplace.Graph.load(generate(arguments.emplace, name, pathlib.Path(folder)))
+            graph = load(emplace.Graph, generate(arguments.emplace, name, pathlib.Path(folder)))
         for devices, method, given_s in missing:
-            machine = emplace.Machine.load(ROOT / f"configs/clusters/k80x{devices}.yaml")
+            machine = load(emplace.Machine, ROOT / f"configs/clusters/k80x{devices}.yaml")
             row = {"graph": name, "ops": len(graph), "devices": devices, **measure(graph, machine, method, given_s, arguments.timeout)}
             results.add([row])
             results.save()

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """What tools/reproduce/planning_time.py says of rows made by hand."""
+import os
+import sys
+import tempfile
+import types
 import unittest
+from unittest import mock
 
 from support import CALL, cells
 
 import planning_time
+from lib.script import BadInput
 
 
 def row(method, makespan_us, seconds, given_s=None, graph="g", devices=2, error=None):
@@ -21,6 +27,35 @@ class PlanningTime(unittest.TestCase):
         self.assertEqual(lines["`heft`"], ["2.000 in 0.01 s (0.02)", "1.000 in 0.02 s (0.04)", "1.414"])
         self.assertEqual(lines["`m-sct`"], ["not done after 60 s", "2.000 in 3 s (6)", "-"])
         self.assertEqual(lines["best found over the lower bound"], ["1.250", "0.625", ""])
+
+    def test_a_graph_on_which_all_methods_fail_has_no_bound(self):
+        rows = [row("heft", None, 0.1, error="does not fit"), row("heft", 50, 0.02, graph="h")]
+        lines = {line[0]: line[1:] for line in map(cells, planning_time.table(rows)[2:])}
+        self.assertEqual(lines["`heft`"], ["does not fit", "1.000 in 0.02 s (0.04)", "-"])
+        self.assertEqual(lines["best found over the lower bound"], ["-", "0.625", ""])
+
+    def test_a_method_whose_process_ends_has_no_placement(self):
+        def measured(*_):
+            os._exit(3)
+
+        with mock.patch.object(planning_time, "measured", measured):
+            found = planning_time.measure("g", "m", "heft", None, 20)
+        self.assertGreaterEqual(found.pop("load"), 0)
+        self.assertEqual(found, {"method": "heft", "given_s": None, "error": "ended with exit code 3"})
+
+    def test_bad_input_of_the_package_is_bad_input_of_the_script(self):
+        class PackageBadInput(Exception):
+            pass
+
+        def load(_):
+            raise PackageBadInput("g.graph.json: is no graph")
+
+        package = types.SimpleNamespace(BadInput=PackageBadInput, Graph=types.SimpleNamespace(load=load))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(sys.modules, emplace=package), \
+                mock.patch.object(planning_time, "generate", return_value="g.graph.json"), \
+                mock.patch.object(sys, "argv", ["planning_time.py", "--out", f"{folder}/t.csv"]):
+            with self.assertRaisesRegex(BadInput, "is no graph"):
+                planning_time.main()
 
     def test_the_text_says_first_where_auto_is_behind(self):
         on_time = [row("heft", 100, 0.01), row("auto", 100, 0.11, 0.1)]
