@@ -95,7 +95,7 @@ def measure_round(folder, graph, devices, number, arguments):
         profiled.write_text(machine(arguments.cores, *arguments.link, profile_of["op_overhead_us"]))
     one, one_seconds = place(folder, measured, profiled, 1, number, arguments.programs)
     searched, found = search(folder, measured, profiled, number, arguments)
-    long, long_seconds = place(folder, measured, profiled, arguments.seconds * len(found["trials"]), number, arguments.programs)
+    long, long_seconds = place(folder, measured, profiled, arguments.seconds * max(1, len(found["trials"])), number, arguments.programs)
     alone = folder / "alone.json"
     alone.write_text(json.dumps([0] * len(json.loads(searched.read_text())["ops"])))
     rows = [{"graph": graph_name(graph), "round": number, "placement": ONE, "seconds": round(one_seconds, 2)},
@@ -153,6 +153,8 @@ def markdown(rows):
             lines += ["", f"Step time by {MEASURED} over that by {other if other == ONE else ONE + ', with as many seconds'}: {geometric(over)}; "
                       f"shorter in {sum(ratio < 1 for ratio in over)} of {len(over)} rounds."]
         searches = [row for row in of_graph if row["trials"]]
+        if not searches:  # There was nothing to measure.
+            continue
         counts = [count for count in (1, 2, 5, 10, 15, 20, 24, 50, 80) if count <= max(len(row["trials"]) for row in searches)]
         lines += ["", "The best ratio that a search had measured so far, which is luck in part: it says what the measurement at the end must "
                   "take back.", "", *table_lines(["after", *counts, "result, measured again"], "lr", [

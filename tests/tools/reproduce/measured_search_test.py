@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests what tools/reproduce/measured_search.py makes of measurements, by hand-made ones, and that it goes on where it was."""
+import argparse
 import contextlib
 import io
 import pathlib
@@ -44,6 +45,29 @@ class Page(unittest.TestCase):
     def test_says_what_was_the_best_after_some_measurements(self):
         self.assertIn(["after", "1", "2", "result, measured again"], self.rows)
         self.assertIn(["ratio", "0.900 (0.900 to 0.900)", "0.800 (0.800 to 0.800)", "0.700 (0.700 to 0.700)"], self.rows)
+
+
+class NothingToMeasure(unittest.TestCase):
+    def test_the_page_has_no_table_of_measurements(self):
+        rows = rows_of("g", 1, (1.0, 1.0, 1.0))
+        rows[-1]["trials"] = []
+        page = measured_search.markdown(rows)
+        self.assertIn("shorter in 0 of 1 rounds.", page)
+        self.assertNotIn("so far", page)
+
+    def test_the_longer_search_has_the_seconds_of_one(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            searched, devices = folder / "measured.json", folder / "profiled.yaml"
+            searched.write_text('{"ops": {}}')
+            step = {"replayed_us": 1.0, "measured_us": 1.0, "predicted_us": 1.0, "undisturbed_steps": 1}
+            arguments = argparse.Namespace(programs=folder, link=None, seconds=0.5, turns=1, steps=1)
+            with mock.patch.object(measured_search, "profile", return_value=({}, "g.graph.json", devices)), \
+                    mock.patch.object(measured_search, "search", return_value=(searched, {"trials": [], "ratio": 1.0, "seconds": 1.0})), \
+                    mock.patch.object(measured_search, "timed_step", return_value=step), \
+                    mock.patch.object(measured_search, "place", return_value=(searched, 1.0)) as place:
+                measured_search.measure_round(folder, folder / "g.graph.json", devices, 1, arguments)
+        self.assertEqual([call[0][3] for call in place.call_args_list], [1, 0.5])
 
 
 class GoesOn(unittest.TestCase):
