@@ -71,7 +71,7 @@ def read_published(tables):
             raise BadInput(f"{table}: cannot be read: {error.strerror}") from error
         for number, line in enumerate(lines, 1):
             name, *times = [word.strip() for word in line] or [""]
-            if not name.endswith(".stg") or len(times) not in (2, 3) or not all(time.isdigit() for time in times):
+            if not name.endswith(".stg") or len(times) not in (2, 3) or not all(time.isascii() and time.isdigit() for time in times):
                 raise BadInput(f"{table}:{number}: is '{','.join(line)}', expected FOLDER/NAME.stg,PROCESSORS,OPTIMUM")
             published[name.removesuffix(".stg"), int(times[0])] = float(times[1]), float(times[-1])
     return published

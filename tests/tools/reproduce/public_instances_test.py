@@ -28,9 +28,10 @@ class PublicInstances(unittest.TestCase):
             self.assertEqual(published, {("50/rand0000", 2): (131, 131), ("100/rand0012", 2): (296, 312)})
             found = [public_instances.published_of(first, devices, published) for devices in (2, 4, 8, 16)]
             self.assertEqual([tuple(one.values()) for one in found], [(131, 131), (66, 66), (6, None), (None, None)])
-            table.write_text("50/rand0000.stg,2,131\n50/rand0001.stg,two,149\n")
-            with self.assertRaisesRegex(BadInput, r"optimum\.csv:2: is '50/rand0001\.stg,two,149'"):
-                public_instances.read_published([table])
+            for count in ("two", "²"):
+                table.write_text(f"50/rand0000.stg,2,131\n50/rand0001.stg,{count},149\n")
+                with self.assertRaisesRegex(BadInput, rf"optimum\.csv:2: is '50/rand0001\.stg,{count},149'"):
+                    public_instances.read_published([table])
 
     def test_the_bound_of_whole_times_is_whole(self):
         self.assertEqual([public_instances.rounded_up(bound) for bound in (130.999999869, 131.0, 131.2)], [131, 131, 132])
