@@ -9,20 +9,12 @@ import argparse
 import json
 import time
 
-from learner_run import ROOT, add_run_options, at_least_one, learner_run
+from learner_run import ROOT, add_run_options, at_least_one, learner_run, quantile
 
 SETTLE_S = 2.0    # The evaluation of the first policy runs beside it.
 STRETCH_S = 1.0
 GIVE_UP_S = 60.0  # From when the actors have been started: without the samples by then, something is wrong.
 SETTINGS = ["training.iterations=1000000", "evaluation.every=0"]
-
-
-def quantile(samples, share):
-    ordered = sorted(samples)
-    position = share * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
 def rates(updates, settle_s=SETTLE_S, stretch_s=STRETCH_S):

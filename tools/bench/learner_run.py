@@ -32,6 +32,15 @@ def at_least_one(text):
     return value
 
 
+def quantile(samples, share):
+    """The inclusive one: 0 is the least, 1 the greatest sample. At least one sample."""
+    ordered = sorted(samples)
+    position = share * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
 def add_run_options(parser):
     """The options of a script that say which programs run, and how they are configured."""
     parser.add_argument("--bin", type=pathlib.Path, default=BIN, help="folder of the built programs")

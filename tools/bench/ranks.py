@@ -11,9 +11,8 @@ Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 2048] [--updates 30] [--
 import argparse
 import json
 import os
-import statistics
 
-from learner_run import ROOT, add_run_options, at_least_one, run_lockstep
+from learner_run import ROOT, add_run_options, at_least_one, quantile, run_lockstep
 
 WARM_UP = 3  # Updates of each run that do not count.
 
@@ -42,9 +41,8 @@ def main():
             for ranks in options.ranks:
                 seconds[ranks] += update_seconds(ranks, states, options)
         for ranks, of_ranks in seconds.items():
-            deciles = statistics.quantiles(of_ranks, n=10)
-            figures.append({"states": states, "ranks": ranks, "updates": len(of_ranks), "low_ms": round(1e3 * deciles[0], 2),
-                            "median_ms": round(1e3 * statistics.median(of_ranks), 2), "high_ms": round(1e3 * deciles[8], 2)})
+            low, median, high = (round(1e3 * quantile(of_ranks, share), 2) for share in (0.1, 0.5, 0.9))
+            figures.append({"states": states, "ranks": ranks, "updates": len(of_ranks), "low_ms": low, "median_ms": median, "high_ms": high})
     load = round(os.getloadavg()[0], 1)
     print(json.dumps({"cores": os.cpu_count(), "load_average": load, "shards": max(options.ranks), "sets": options.sets,
                       "figures": figures}, indent=1))
