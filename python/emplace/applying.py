@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import emplace
 from emplace._core import BadInput
-from emplace.command_line import Parser, call_factory
+from emplace.command_line import Parser, call_factory, packages_needed
 from emplace.plan import Plan
 from emplace.timing import times_us
 
@@ -61,10 +61,8 @@ def run(arguments: list[str]) -> None:
         raise BadInput(f"--steps is {options.steps}, expected at least 1")
     machine = emplace.Machine.load(options.devices)
     model, args, kwargs = call_factory(options.input)
-    try:
+    with packages_needed("apply"):
         graph = emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches)
-    except ModuleNotFoundError as error:
-        raise BadInput(f"apply: there is no Python package '{error.name}', expected it installed beside emplace") from error
     if options.placement:
         plan = Plan.load(options.placement, graph, machine)
     else:

@@ -1,9 +1,20 @@
 """What the commands that need Python have in common."""
 import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import NoReturn
 
 from emplace._core import BadInput
-from emplace.reading import import_file
+from emplace.reading import failed, import_file
+
+
+@contextlib.contextmanager
+def packages_needed(command: str) -> Iterator[None]:
+    """For what needs packages that may not be installed: BadInput names the one that is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{command}: there is no Python package '{error.name}', expected it installed beside emplace") from error
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,8 +37,7 @@ def call_factory(text: str) -> tuple:
     except BadInput:
         raise
     except Exception as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise BadInput(f"{text}: failed: {type(error).__name__}: {reason}") from error
+        raise failed(text, error) from error
     if not isinstance(made, tuple) or len(made) not in (2, 3):
         raise BadInput(f"{text}: returned a {type(made).__name__}, expected (model, args) or (model, args, kwargs)")
     return made if len(made) == 3 else (*made, {})

@@ -7,7 +7,7 @@ import warnings
 
 import emplace
 from emplace._core import BadInput, Graph, check_output_files
-from emplace.command_line import Parser, call_factory
+from emplace.command_line import Parser, call_factory, packages_needed
 from emplace.reading import Unmapped
 from emplace.roofline import kind_files
 
@@ -159,12 +159,9 @@ def run(arguments: list[str]) -> None:
     """The command's work. Raises BadInput."""
     options = _parser().parse_args(arguments)
     _check_files(options)
-    try:
-        with warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always", Unmapped)
-            graph = _load(options)
-    except ModuleNotFoundError as error:
-        raise BadInput(f"import {options.source}: there is no Python package '{error.name}', expected it installed beside emplace") from error
+    with packages_needed(f"import {options.source}"), warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", Unmapped)
+        graph = _load(options)
     unmapped = [str(note.message) for note in notes if issubclass(note.category, Unmapped)]
     graph.save(options.out)
     summary = {"graph": graph.name, "ops": graph.num_ops, "gflop": graph.flops.sum() / 1e9,

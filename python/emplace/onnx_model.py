@@ -8,6 +8,7 @@ import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorShapeProto, ValueInfoProto
 
 from emplace._core import BadInput
+from emplace.reading import first_line
 
 
 @contextlib.contextmanager
@@ -16,11 +17,6 @@ def _as_bad_input(path: str | os.PathLike):
         yield
     except Exception as error:  # Protobuf's and onnx's own kinds have no base in common.
         raise BadInput(f"{path}: is no valid ONNX model: {first_line(error)}") from error
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error's text that says something, or its type."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def read_model(path: str | os.PathLike) -> ModelProto:

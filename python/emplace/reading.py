@@ -30,6 +30,22 @@ def read_text(path: str | os.PathLike) -> str:
         raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
+def first_line(error: Exception) -> str:
+    """The first line of an error's text that says something, or its type."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def described(error: Exception) -> str:
+    """An error's type with the first line of its text, if it has one."""
+    kind, line = type(error).__name__, first_line(error)
+    return kind if line == kind else f"{kind}: {line}"
+
+
+def failed(place: str | os.PathLike, error: Exception) -> BadInput:
+    """What to raise where code of the user at this place has raised an error."""
+    return BadInput(f"{place}: failed: {described(error)}")
+
+
 class Unmapped(UserWarning):
     """What is not in the graph of an import, or is there otherwise than its user may think."""
 
@@ -121,6 +137,5 @@ def import_file(path: str | os.PathLike) -> types.ModuleType:
         raise
     except Exception as error:
         del sys.modules[spec.name]
-        reason = (str(error).splitlines() or [""])[0]
-        raise BadInput(f"{path}: failed: {type(error).__name__}: {reason}") from error
+        raise failed(path, error) from error
     return module

@@ -23,6 +23,8 @@ def wrong():
     return 3
 def failing():
     raise ValueError("no weights here")
+def silent():
+    raise ValueError
 """
 
 
@@ -63,6 +65,7 @@ def test_what_the_graph_does_not_say_is_told(folder):
     (["torch", "model.py:nobody"], "model.py: has no function 'nobody'"),
     (["torch", "model.py:wrong"], "returned a int, expected (model, args)"),
     (["torch", "model.py:failing"], "failed: ValueError: no weights here"),
+    (["torch", "model.py:silent"], "model.py:silent: failed: ValueError\n"),
     (["onnx", "none.onnx", "--dim", "n"], "--dim is 'n', expected NAME=SIZE"),
     (["pipedream"], "required"),
     (["partitioning", "w.json", "--bandwidth", "0"], "--bandwidth"),

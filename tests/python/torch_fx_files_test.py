@@ -133,7 +133,7 @@ def change(text, old, new):
     ("model.py", lambda text: "import nothing_of_this_name", "failed: ModuleNotFoundError: No module named 'nothing_of_this_name'"),
     ("model.py", lambda text: "x = 3", "has the modules none, expected a class GraphModule"),
     ("model.py", lambda text: change(text, "    def forward", "    def __init__(self, size):\n        pass\n    def forward"),
-     "GraphModule() failed: TypeError"),
+     "GraphModule(): failed: TypeError"),
     ("model.py", lambda text: change(text, "view(4, s1)", "view(5, s1)"), "module 'b_inner' cannot be captured: RuntimeError"),
     ("weight_meta.py", lambda text: None, "has neither weight_meta.py nor input_meta.py"),
     ("weight_meta.py", lambda text: text + "class (", "weight_meta.py:64: is no Python file: "),

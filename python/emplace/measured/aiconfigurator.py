@@ -11,6 +11,7 @@ from collections.abc import Container
 from emplace._core import BadInput
 from emplace.measured.files import check_columns, files_named, refuse_pointer
 from emplace.measured.ops import MeasuredOp, product
+from emplace.reading import first_line
 
 # The device kind of a system by aiconfigurator's name; others keep theirs.
 _KINDS = {"a100_sxm": "a100_80gb", "h100_sxm": "h100", "h200_sxm": "h200", "b200_sxm": "b200"}
@@ -61,5 +62,5 @@ def _rows(path: pathlib.Path) -> list[tuple]:
         check_columns(path, pyarrow.parquet.read_schema(path).names, _COLUMNS)
         table = pyarrow.parquet.read_table(path, columns=["gemm_dtype", "m", "n", "k", "latency"])
     except (pyarrow.ArrowException, OSError) as error:
-        raise BadInput(f"{path}: is no Parquet file: {str(error).splitlines()[0]}") from error
+        raise BadInput(f"{path}: is no Parquet file: {first_line(error)}") from error
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

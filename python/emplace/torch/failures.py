@@ -1,6 +1,7 @@
 """Why a model cannot be captured, as one line: module, op, reason, and what to do."""
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
+from emplace.reading import described
 from emplace.torch.running import Running
 
 # Words of errors that PyTorch does not mean for its users.
@@ -12,11 +13,10 @@ def describe_failure(error: Exception, running: Running, op: str) -> str:
     if isinstance(error, (DataDependentOutputException, DynamicOutputShapeException)):
         return (f"{running}: {error.func} needs the values of tensors, which a graph does not have; expected control flow and shapes that "
                 "depend on shapes alone")
-    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     if isinstance(error, AssertionError) and _is_of_torch(error) or any(words in str(error) for words in _INTERNAL):
-        return (f"{running} cannot be captured: PyTorch fails inside, after {op or 'no op'} ({type(error).__name__}{': ' * bool(reason)}"
-                f"{reason}); expected a model without what torch.export cannot do: write this module without it, or capture it apart")
-    return f"{running} cannot be captured: {type(error).__name__}: {reason or 'without a message'}" + (f" (after {op})" if op else "")
+        return (f"{running} cannot be captured: PyTorch fails inside, after {op or 'no op'} ({described(error)}); "
+                "expected a model without what torch.export cannot do: write this module without it, or capture it apart")
+    return f"{running} cannot be captured: {described(error)}" + (f" (after {op})" if op else "")
 
 
 def _is_of_torch(error: Exception) -> bool:

@@ -23,13 +23,13 @@ from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.checks import check_whole
-from emplace.reading import import_file, read_text
+from emplace.reading import failed, import_file, read_text
 
 _META_FILES = ("weight_meta.py", "input_meta.py")
-# Such as L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_.
 _DEVICE = re.compile(r"(cuda|xpu|mps|hpu|npu|cpu)(:\d+)?")
 _READS_NUMBER = {"item", "_local_scalar_dense", "_local_scalar_dense.default"}
 _BUFFER = re.compile(r"_buffers_|^lifted_tensor")  # In names of arguments that the original model holds.
+# Such as L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_.
 _DYNAMO_NAME = re.compile(r"L_\w*?(?P<modules>(?:_modules_\w+)?)_(?:parameters|buffers)_(?P<leaf>\w+?)_?")
 
 
@@ -249,7 +249,7 @@ def _module_of(path: pathlib.Path) -> nn.Module:
     try:
         return chosen()
     except Exception as error:
-        raise BadInput(f"{path}: {chosen.__name__}() failed: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
+        raise failed(f"{path}: {chosen.__name__}()", error) from error
 
 
 def _is_number_type(annotation: Any) -> bool:
