@@ -96,7 +96,7 @@ def _dims(texts: list[str]) -> dict[str, int]:
     dims = {}
     for text in texts:
         name, _, size = text.rpartition("=")
-        if not name or not size.isdigit():
+        if not name or not (size.isascii() and size.isdigit()):
             raise BadInput(f"--dim is '{text}', expected NAME=SIZE with a whole number from 0 on")
         dims[name] = int(size)
     return dims

@@ -17,7 +17,7 @@ from emplace.onnx_bodies import held_weights
 from emplace.onnx_model import bodies, infer_shapes, is_constant, names_read, read_model, weight_names, with_external_data
 from emplace.onnx_order import sort_nodes
 from emplace.onnx_shapes import type_of_output
-from emplace.placements import device_type, gpu_index
+from emplace.placements import gpu_index, split_device
 from emplace.plan import Plan
 from emplace.reading import read_json
 
@@ -73,7 +73,7 @@ def annotate(path: str | os.PathLike, plan: Plan, out: str | os.PathLike, device
     by_designator: dict[str, list[str]] = {}
     for device in sorted(set(own)):
         gpu = gpu_index(device)
-        designator = (devices or {}).get(device, device_type(device) if gpu is None else f"gpu:{gpu}")
+        designator = (devices or {}).get(device, split_device(device)[0] if gpu is None else f"gpu:{gpu}")
         by_designator.setdefault(designator, []).append(f"={device}")
     return ";".join(f"{designator}({','.join(names)})" for designator, names in by_designator.items())
 
@@ -93,7 +93,7 @@ def affinities(path: str | os.PathLike, plan: Plan, devices: Mapping[str, str] |
     found = {}
     for node, device in zip(model.graph.node, device_of_nodes(model, plan, path), strict=True):
         gpu = gpu_index(device)
-        name = (devices or {}).get(device, device_type(device).upper() if gpu is None else f"GPU.{gpu}")
+        name = (devices or {}).get(device, split_device(device)[0].upper() if gpu is None else f"GPU.{gpu}")
         found.update({output: name for output in node.output if output})
     return found
 

@@ -52,12 +52,15 @@ def order_to_names(orders: Sequence[Sequence[int]], graph: Graph, machine: Machi
     return {device.name: [names[op] for op in ops] for device, ops in zip(machine.devices, orders, strict=True) if ops}
 
 
+def split_device(name: str) -> tuple[str, int | None]:
+    """The cuda and 1 of a device's name cuda:1. The index of a name without one is 0; None: it is no number, as in cuda:left."""
+    kind, colon, index = name.partition(":")
+    if not colon:
+        return kind, 0
+    return kind, int(index) if index.isascii() and index.isdigit() else None
+
+
 def gpu_index(device: str) -> int | None:
-    """The i of a device's name cuda:i or gpu:i, 0 without one; None for another device."""
-    kind, _, index = device.partition(":")
-    return int(index or 0) if kind in ("cuda", "gpu") and (index or "0").isdigit() else None
-
-
-def device_type(device: str) -> str:
-    """The cpu of a device's name cpu:i."""
-    return device.partition(":")[0]
+    """The i of a device's name cuda:i or gpu:i; None for another device."""
+    kind, index = split_device(device)
+    return index if kind in ("cuda", "gpu") else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from emplace import _core, modules, timeline_svg
 from emplace.pipeline import BlockRow, Division
-from emplace.placements import order_to_indices, order_to_names, to_array
+from emplace.placements import order_to_indices, order_to_names, split_device, to_array
 from emplace.reading import read_text
 from emplace.simulation import Timeline, missing_bytes, run
 
@@ -118,8 +118,8 @@ class Plan:
         names = []
         for device in self.machine.devices:
             given = (devices or {}).get(device.name, device.name)
-            kind, _, index = str(given).partition(":")
-            names.append(int(index or 0) if kind == "cuda" else "cpu" if kind == "cpu" else given)
+            kind, index = split_device(str(given))
+            names.append("cpu" if kind == "cpu" else index if kind == "cuda" and index is not None else given)
         return modules.collapse({module: names[index] for module, index in found.items()})
 
     def pipeline_split(self, blocks: Sequence[str] | None = None, stages: int | None = None) -> list[str]:

@@ -67,6 +67,7 @@ def test_what_the_graph_does_not_say_is_told(folder):
     (["torch", "model.py:failing"], "failed: ValueError: no weights here"),
     (["torch", "model.py:silent"], "model.py:silent: failed: ValueError\n"),
     (["onnx", "none.onnx", "--dim", "n"], "--dim is 'n', expected NAME=SIZE"),
+    (["onnx", "none.onnx", "--dim", "n=²"], "--dim is 'n=²', expected NAME=SIZE"),
     (["pipedream"], "required"),
     (["partitioning", "w.json", "--bandwidth", "0"], "--bandwidth"),
     (["stg", "graph.txt"], "graph.txt: begins with no number of tasks"),

@@ -63,6 +63,8 @@ def test_one_device_is_one_entry(graph, three):
     cpus = emplace.Machine([emplace.Device("cpu:0", "cpu", 1e10), emplace.Device("gpu", "k80", 1e10)], bandwidth_bytes_per_us=1)
     assert emplace.Plan.of(graph, cpus, np.zeros(len(graph), dtype=int)).device_map() == {"": "cpu"}
     assert emplace.Plan.of(graph, cpus, np.ones(len(graph), dtype=int)).device_map(devices={"gpu": "cuda:3"}) == {"": 3}
+    odd = emplace.Machine([emplace.Device("cuda:left", "k80", 1e10)], bandwidth_bytes_per_us=1)
+    assert emplace.Plan.of(graph, odd, np.zeros(len(graph), dtype=int)).device_map() == {"": "cuda:left"}
 
 
 def test_blocks_stay_whole(graph, three):

@@ -198,6 +198,12 @@ def test_a_chain_has_a_part_for_each_change_of_device(tmp_path, gpus):
         ("gpu:0", ["x"], ["t2"]), ("gpu:2", ["t2"], ["t5"]), ("gpu:1", ["t5"], ["t6"])]
 
 
+def test_a_gpu_has_a_number_of_ascii_digits(tmp_path):
+    path = random_model(tmp_path, 10, 3)
+    machine = emplace.Machine([emplace.Device("cuda:²", "v100", 1e10)], bandwidth_bytes_per_us=10)
+    assert onnx_placed.annotate(path, random_plan(path, machine, 3), tmp_path / "a.onnx") == "cuda(=cuda:²)"
+
+
 def test_annotations_read_back(tmp_path):
     path = random_model(tmp_path, 10, 3)
     machine = emplace.Machine([emplace.Device("cpu:0", "cpu", 1e10), emplace.Device("cuda:1", "v100", 1e10)], bandwidth_bytes_per_us=10)

@@ -326,6 +326,8 @@ def test_devices_by_other_names(machine):
     plan = random_plan(emplace.torch.capture(model, args, train=True), machine, 1)
     with pytest.raises(emplace.BadInput, match="device 'gpu:0' of the machine is no device of PyTorch"):
         emplace.torch.apply(model, args, plan)
+    with pytest.raises(emplace.BadInput, match="devices: 'foo', for 'gpu:0', is no device of PyTorch, expected .* or devices={'gpu:0': 'cuda:0', ...}"):
+        emplace.torch.apply(model, args, plan, devices={"gpu:0": "foo"})
     with pytest.raises(emplace.BadInput, match="no device 'x'"):
         emplace.torch.apply(model, args, plan, devices={"x": "cpu"})
     with emplace.torch.apply(model, args, plan, devices={"gpu:0": "cpu:0", "gpu:1": "cpu:1"}, cores={"gpu:1": [0]}) as step:
@@ -383,7 +385,7 @@ def test_a_plan_of_another_model_and_other_arguments(cpus):
     ({"model": 1}, "model is a int, expected a torch.nn.Module"),
     ({"plan": "plan.json"}, "plan is a str, expected the emplace.Plan"),
     ({"devices": ["cpu:0"]}, "devices is a list, expected a dict"),
-    ({"devices": {"cpu:0": 1}}, "device '1' of the machine is no device of PyTorch"),
+    ({"devices": {"cpu:0": 1}}, "devices: '1', for 'cpu:0', is no device of PyTorch"),
     ({"cores": {"cpu:0": 0}}, "cores of 'cpu:0' are 0, expected some of"),
 ])
 def test_arguments_of_other_types(wrong, error, cpus):

@@ -1,7 +1,7 @@
 """Where a placement has put a language model's parts: each layer's attention, and each product of its feed-forward network."""
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,12 +9,12 @@ import numpy as np
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine
 from emplace.llm.settings import PRODUCTS
+from emplace.placements import split_device
 from emplace.shipped import device_kinds_folder
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:(\d{4,5})")
 _MODULE = re.compile(r"(?:blk\.(\d{1,6})\.)?(\w+)")
-_NUMBERED = re.compile(r"(?:gpu|cuda|rocm|xpu|sycl|mtl|metal):(\d+)")
-_PROCESSOR = re.compile(r"cpu(:\d+)?")
+_GPUS = ("gpu", "cuda", "rocm", "xpu", "sycl", "mtl", "metal")  # In the names of devices.
 # How llama.cpp calls devices of a maker, whose kinds are in the file of that name.
 _BACKENDS = {"nvidia": "CUDA", "amd": "ROCm", "intel": "SYCL", "apple": "MTL"}
 
@@ -29,7 +29,7 @@ def host_devices(machine: Machine) -> list[int]:
     """Indices of the devices that are processors, by their kind or a name such as cpu:0, or disks whose weights one computes with."""
     kinds = kinds_of("cpu") | kinds_of("disk") | {"cpu"}
     return [index for index, device in enumerate(machine.devices)
-            if (device.kind in kinds or _PROCESSOR.fullmatch(device.name)) and not has_address(device.name)]
+            if (device.kind in kinds or _index(device.name, "cpu") is not None) and not has_address(device.name)]
 
 
 def has_address(name: str) -> bool:
@@ -38,11 +38,16 @@ def has_address(name: str) -> bool:
     return port is not None and int(port[1]) >= 1024
 
 
-def gpu_numbers(machine: Machine, devices: list[int]) -> list[int] | None:
+def _index(name: str, *kinds: str) -> int | None:
+    """The 1 of a device's name cuda:1, if its kind is one of these."""
+    kind, index = split_device(name)
+    return index if kind in kinds else None
+
+
+def gpu_numbers(machine: Machine, devices: list[int], kinds: Sequence[str] = _GPUS) -> list[int] | None:
     """The numbers in these devices' names, such as cuda:1 or rocm:1; None where not all have one of their own."""
-    found = [_NUMBERED.fullmatch(machine.devices[device].name) for device in devices]
-    numbers = [int(match[1]) for match in found if match]
-    return numbers if len(set(numbers)) == len(devices) else None
+    numbers = [_index(machine.devices[device].name, *kinds) for device in devices]
+    return numbers if None not in numbers and len(set(numbers)) == len(devices) else None
 
 
 def backends_of(machine: Machine) -> list[str]:

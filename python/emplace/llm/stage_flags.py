@@ -6,20 +6,12 @@ names, a comment has these by rank.
 """
 import itertools
 import json
-import re
 from collections.abc import Callable, Mapping
 
 from emplace._core import BadInput
 from emplace.llm.layout import Layout, backend_names, backends_of, gpu_numbers, host_devices, kinds_of
 
-_NUMBERED_GPU = re.compile(r"(?:gpu|cuda):(\d+)")
 _EXO = "http://localhost:52415/instance"
-
-
-def _cuda_numbers(layout: Layout, devices: list[int]) -> list[int] | None:
-    """The numbers of CUDA in the devices' names; None where a name has none."""
-    found = [_NUMBERED_GPU.fullmatch(layout.machine.devices[device].name) for device in devices]
-    return [int(match[1]) for match in found] if all(found) else None
 
 
 def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[int]:
@@ -50,7 +42,7 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
 
 def _command(layout: Layout, ranks: list[int], variables: Mapping[str, str], command: str) -> str:
     """A shell command with environment variables, whose processes are on these devices by rank."""
-    numbers, comment = _cuda_numbers(layout, ranks), ""
+    numbers, comment = gpu_numbers(layout.machine, ranks, ("gpu", "cuda")), ""
     if numbers is None and len(layout.machine.devices) > 1:
         comment = f"# Devices by rank: {', '.join(layout.machine.devices[device].name for device in ranks)}\n"
     elif numbers is not None and numbers != list(range(len(ranks))):

@@ -1,5 +1,4 @@
 """A plan as what each device does in turn: its ops, where their inputs come from, and for which other devices it waits."""
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -8,6 +7,7 @@ import torch
 
 from emplace._core import BadInput
 from emplace.dataflow import producer, topological_rank
+from emplace.placements import split_device
 from emplace.plan import Plan
 from emplace.torch.calls import dtype_named
 
@@ -54,14 +54,15 @@ def torch_devices(plan: Plan, devices: Mapping[str, str] | None) -> list[torch.d
     found = []
     for device in plan.machine.devices:
         name = str((devices or {}).get(device.name, device.name))  # Or a torch.device.
-        if not re.fullmatch(r"(cpu|cuda)(:\d+)?", name):
-            raise BadInput(f"device '{name}' of the machine is no device of PyTorch, expected a name such as cuda:0 or cpu:0, or "
-                           f"devices={{'{name}': 'cuda:0', ...}}")
-        kind, _, index = name.partition(":")
-        if kind == "cuda" and int(index or 0) >= torch.cuda.device_count():
+        kind, index = split_device(name)
+        if kind not in ("cpu", "cuda") or index is None:
+            where = f"device '{name}' of the machine" if name == device.name else f"devices: '{name}', for '{device.name}',"
+            raise BadInput(f"{where} is no device of PyTorch, expected a name such as cuda:0 or cpu:0, or "
+                           f"devices={{'{device.name}': 'cuda:0', ...}}")
+        if kind == "cuda" and index >= torch.cuda.device_count():
             raise BadInput(f"there is no device '{name}' here, expected one of {torch.cuda.device_count()} GPUs or cpu:0")
         # Every device of the CPU has the same memory.
-        found.append(torch.device("cpu") if kind == "cpu" else torch.device("cuda", int(index or 0)))
+        found.append(torch.device("cpu") if kind == "cpu" else torch.device("cuda", index))
     return found
 
 
