@@ -1,58 +1,70 @@
 """`emplace import`: graphs from models and from other people's formats."""
 import argparse
 import json
-import math
 import pathlib
 import warnings
 
 import emplace
 from emplace._core import BadInput, Graph, check_output_files
+from emplace.checks import check_limit
 from emplace.command_line import Parser, call_factory, packages_needed
 from emplace.reading import Unmapped
 from emplace.roofline import kind_files
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="emplace import", description="Make a graph of a model, or read one in another tool's format.",
-                     epilog="Measured costs come into a graph by `emplace costs`, which needs no Python.")
-    kinds = parser.add_subparsers(dest="source", required=True, metavar="SOURCE", parser_class=Parser)
+# What add_subparsers() returns.
+_Sources = argparse._SubParsersAction
 
-    def add(name: str, what: str, help_text: str) -> argparse.ArgumentParser:
-        command = kinds.add_parser(name, help=help_text, description=help_text)
-        command.add_argument("input", metavar=what)
-        command.add_argument("--out", required=True, help="file to write the graph to, *.graph.json or *.graph.json.zst")
-        command.add_argument("--json", action="store_true", help="print one JSON document")
-        return command
 
-    def add_costs(command: argparse.ArgumentParser) -> None:
-        command.add_argument("--kinds", help="device kinds on which each op gets a cost: their names, files or folders, with commas "
-                             "between them (default: all that emplace has)")
-        command.add_argument("--name", help="name of the graph")
+def _add_source(sources: _Sources, name: str, what: str, help_text: str) -> Parser:
+    command = sources.add_parser(name, help=help_text, description=help_text)
+    command.add_argument("input", metavar=what)
+    command.add_argument("--out", required=True, help="file to write the graph to, *.graph.json or *.graph.json.zst")
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    return command
 
-    def add_training(command: argparse.ArgumentParser, loss: str) -> None:
-        command.add_argument("--train", action="store_true", help=f"Make a graph of a training step: forward and backward pass. {loss}")
-        command.add_argument("--microbatches", type=int, default=1,
-                             help="Number of parts in which a training step processes its batch (default: 1).")
-        command.add_argument("--replicas", action="store_true", help="Each of these parts has parameters of its own, as in data-parallel "
-                             "training. That takes more memory, and often less time on devices that are alike.")
-        command.add_argument("--optimizer", help="With --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
 
-    torch = add("torch", "FILE.py:FACTORY", "Captures the model that a function of a Python file returns as (model, args).")
-    add_training(torch, "The model returns its loss.")
-    torch.add_argument("--target", choices=["cpu", "cuda"], help="Devices whose kernels the graph calls (default: where the model is).")
-    add_costs(torch)
-    fx = add("fx", "FOLDER_OR_FILE.py", "Captures an FX module that stands in a file of its own, such as model.py of a sample of GraphNet. The "
-             "files weight_meta.py and input_meta.py beside it say the shapes of its arguments. The module's file is run.")
-    add_training(fx, "The loss is the module's first output where that is one number, else the sum of the means of its outputs. Each "
-                 "micro-batch has the shapes that the files say.")
-    add_costs(fx)
-    onnx = add("onnx", "FILE.onnx", "Reads an ONNX model.")
+def _add_costs(command: Parser) -> None:
+    command.add_argument("--kinds", help="device kinds on which each op gets a cost: their names, files or folders, with commas "
+                         "between them (default: all that emplace has)")
+    command.add_argument("--name", help="name of the graph")
+
+
+def _add_training(command: Parser, loss: str) -> None:
+    command.add_argument("--train", action="store_true", help=f"make a graph of a training step, forward and backward pass; {loss}")
+    command.add_argument("--microbatches", type=int, default=1,
+                         help="number of parts in which a training step processes its batch (default: 1)")
+    command.add_argument("--replicas", action="store_true", help="each of these parts has parameters of its own, as in data-parallel "
+                         "training; that takes more memory, and often less time on devices that are alike")
+    command.add_argument("--optimizer", help="with --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
+
+
+def _add_time_unit(command: Parser, default_us: float) -> None:
+    command.add_argument("--time-unit-us", type=float, default=default_us,
+                         help=f"length of its unit of time in microseconds (default: {default_us})")
+
+
+def _add_models(sources: _Sources) -> None:
+    torch = _add_source(sources, "torch", "FILE.py:FACTORY", "Captures the model that a function of a Python file returns as (model, args).")
+    _add_training(torch, "the model returns its loss")
+    torch.add_argument("--target", choices=["cpu", "cuda"], help="devices whose kernels the graph calls (default: where the model is)")
+    _add_costs(torch)
+    fx = _add_source(sources, "fx", "FOLDER_OR_FILE.py", "Captures an FX module that stands in a file of its own, such as model.py of a sample "
+                     "of GraphNet. The files weight_meta.py and input_meta.py beside it say the shapes of its arguments. The module's file is "
+                     "run.")
+    _add_training(fx, "the loss is the module's first output where that is one number, else the sum of the means of its outputs, and each "
+                  "micro-batch has the shapes that the files say")
+    _add_costs(fx)
+    onnx = _add_source(sources, "onnx", "FILE.onnx", "Reads an ONNX model.")
     onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
-                      help="Size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'. It may be "
-                      "given several times.")
-    add_costs(onnx)
-    llm = add("llm", "MODEL", "Makes the graph of a step of a large language model, from the header of a GGUF file, a config.json, a folder "
-              "with one, or a model.safetensors.index.json beside one. Weights are not read.")
+                      help="size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'; may be "
+                      "repeated")
+    _add_costs(onnx)
+
+
+def _add_llm(sources: _Sources) -> None:
+    llm = _add_source(sources, "llm", "MODEL", "Makes the graph of a step of a large language model, from the header of a GGUF file, a "
+                      "config.json, a folder with one, or a model.safetensors.index.json beside one. Weights are not read.")
     llm.add_argument("--context", type=int, help="tokens for which each stream's cache has room (default: what the model was made for, "
                      "at most 8192)")
     llm.add_argument("--streams", "--batch", type=int, default=1, help="requests that are served at once (default: 1)")
@@ -74,21 +86,32 @@ def _parser() -> Parser:
     llm.add_argument("--routing", help="JSON file with the share of tokens that each expert of a layer gets, such as "
                      '{"blk.3": [0.4, 0.3, 0.2, 0.1]} (default: all the same)')
     llm.add_argument("--chunk", type=int, default=512, help="tokens of a prompt that are processed at once (default: 512)")
-    add_costs(llm)
-    trace = add("trace", "TRACE.json", "Reads an execution trace of PyTorch with the times of its profile, or a trace of MLCommons Chakra in "
-                "JSON, which has times itself. The files may be compressed by gzip.")
-    trace.add_argument("--times", help="Profile of the same run of PyTorch, as export_chrome_trace of torch.profiler writes it.")
+    _add_costs(llm)
+
+
+def _add_formats(sources: _Sources) -> None:
+    trace = _add_source(sources, "trace", "TRACE.json", "Reads an execution trace of PyTorch with the times of its profile, or a trace of "
+                        "MLCommons Chakra in JSON, which has times itself. The files may be compressed by gzip.")
+    trace.add_argument("--times", help="profile of the same run of PyTorch, as export_chrome_trace of torch.profiler writes it")
     trace.add_argument("--kind", help="device kind on which it ran (default: any)")
-    partitioning = add("partitioning", "FILE.json", "read a workload of dnn-partitioning (NeurIPS 2020)")
+    partitioning = _add_source(sources, "partitioning", "FILE.json", "Reads a workload of dnn-partitioning (NeurIPS 2020).")
     partitioning.add_argument("--bandwidth", type=float, required=True, metavar="BYTES_PER_US",
                               help="bandwidth that turns the times of its transfers into bytes")
-    partitioning.add_argument("--time-unit-us", type=float, default=1000, help="length of its unit of time in microseconds (default: 1000)")
-    pipedream = add("pipedream", "graph.txt", "read a profile of PipeDream (SOSP 2019)")
+    _add_time_unit(partitioning, 1000)
+    pipedream = _add_source(sources, "pipedream", "graph.txt", "Reads a profile of PipeDream (SOSP 2019).")
     pipedream.add_argument("--inference", action="store_true", help="the forward pass alone")
     pipedream.add_argument("--kind", help="device kind that was profiled (default: any)")
-    stg = add("stg", "FILE.stg", "Reads a task graph of the Standard Task Graph Set, without communication.")
-    stg.add_argument("--time-unit-us", type=float, default=1, help="length of its unit of time in microseconds (default: 1)")
-    add("wfcommons", "FILE.json", "Reads a recorded workflow of WfCommons, WfFormat 1.5, such as those of WfInstances.")
+    stg = _add_source(sources, "stg", "FILE.stg", "Reads a task graph of the Standard Task Graph Set, without communication.")
+    _add_time_unit(stg, 1)
+    _add_source(sources, "wfcommons", "FILE.json", "Reads a recorded workflow of WfCommons, WfFormat 1.5, such as those of WfInstances.")
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="emplace import", description="Make a graph of a model, or read one in another tool's format.",
+                    epilog="Measured costs come into a graph by `emplace costs`, which needs no Python.")
+    sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE", parser_class=Parser)
+    for add in (_add_models, _add_llm, _add_formats):
+        add(sources)
     return parser
 
 
@@ -142,13 +165,11 @@ def _load(options: argparse.Namespace) -> Graph:
     if options.source == "trace":
         return formats.load_trace(options.input, options.times, kind=options.kind)
     if options.source == "partitioning":
-        for name, value in (("--bandwidth", options.bandwidth), ("--time-unit-us", options.time_unit_us)):
-            if not 0 < value < math.inf:
-                raise BadInput(f"{name} is {value:g}, expected a finite number above 0")
+        check_limit("--bandwidth", options.bandwidth)
+        check_limit("--time-unit-us", options.time_unit_us)
         return formats.load_partitioning(options.input, bandwidth_bytes_per_us=options.bandwidth, time_unit_us=options.time_unit_us)
     if options.source == "stg":
-        if not 0 < options.time_unit_us < math.inf:
-            raise BadInput(f"--time-unit-us is {options.time_unit_us:g}, expected a number above 0")
+        check_limit("--time-unit-us", options.time_unit_us)
         return formats.load_stg(options.input, time_unit_us=options.time_unit_us)
     if options.source == "wfcommons":
         return formats.load_wfcommons(options.input)
