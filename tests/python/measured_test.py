@@ -230,6 +230,7 @@ def test_sailors_layers_become_a_step(tmp_path):
     (["vidur", "nothing.csv"], "nothing.csv: is empty"),
     (["vidur", "other.csv"], "other.csv: has no column 'embedding'"),
     (["vidur", "head.csv"], "head.csv: has no rows"),
+    (["vidur", "long.csv"], "long.csv:2: is no CSV file: field larger than field limit (131072)"),
     (["vidur", "late/mlp.csv"], "is 'soon', expected a number of milliseconds above 0"),
     (["vidur", "v", "--kinds", "h100"], "v: has no ops with 16-bit numbers on h100"),
     (["vidur", "v", "--kinds", ""], "--kinds is ''"),
@@ -250,6 +251,7 @@ def test_an_error_is_one_line(tmp_path, arguments, error):
     (tmp_path / "nothing.csv").write_text("")
     (tmp_path / "other.csv").write_text("gpu,tokens\na40,3\n")
     (tmp_path / "head.csv").write_text("gpu,tokens\n")
+    (tmp_path / "long.csv").write_text(f"gpu,tokens\na40,{'3' * 200_000}\n")
     write_vidur(tmp_path / "v")
     (tmp_path / "late").mkdir()
     late = write_vidur(tmp_path, times={**TIMES, "add": "soon"}).rename(tmp_path / "late/mlp.csv")

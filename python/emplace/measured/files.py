@@ -38,8 +38,11 @@ def read_rows(path: pathlib.Path, columns: set[str]) -> list[dict[str, str]]:
     """The rows of a CSV file. Raises BadInput where there is none, or a column is missing."""
     refuse_pointer(path)
     reader = csv.DictReader(io.StringIO(read_text(path)))
-    check_columns(path, reader.fieldnames or (), columns)
-    rows = list(reader)
+    try:
+        check_columns(path, reader.fieldnames or (), columns)
+        rows = list(reader)
+    except csv.Error as error:  # Such as a field of more than 131,072 characters.
+        raise BadInput(f"{path}:{reader.reader.line_num}: is no CSV file: {error}") from None
     if not rows:
         raise BadInput(f"{path}: has no rows")
     return rows
