@@ -29,10 +29,7 @@ def _value(node: dict, key: str, default: Any = None) -> Any:
 
 def _number(value: Any, place: str) -> float:
     """A finite number of at least 0, also one in a text: so protobuf writes whole numbers of 64 bits."""
-    try:
-        return finite_number(float(value) if isinstance(value, str) else value, place)
-    except (ValueError, BadInput):
-        raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a finite number of at least 0") from None
+    return finite_number(value, place, in_text=True)
 
 
 def _id(value: Any, place: str) -> int:

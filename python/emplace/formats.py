@@ -123,18 +123,12 @@ def _layer(name: str, node: dict, time_us: float, kind: str | None) -> dict:
 
 def _pipedream_node(node: re.Match, place: str) -> dict:
     def number(key: str) -> float:
-        try:
-            return finite_number(float(node[key]), f"{place}: {key}")
-        except ValueError:
-            raise BadInput(f"{place}: {key} is '{node[key]}', expected a number") from None
+        return finite_number(node[key], f"{place}: {key}", in_text=True)
 
     description = node["description"]
     is_input = description.startswith("Input")
-    try:
-        sizes = [float(part) for part in re.split(r"[;\s]+", node["activation"].strip("[] ")) if part]
-    except ValueError:
-        raise BadInput(f"{place}: activation_size is '{node['activation']}', expected a number or a list of numbers") from None
-    activation = sum(finite_number(size, f"{place}: activation_size") for size in sizes)
+    sizes = [part for part in re.split(r"[;\s]+", node["activation"].strip("[] ")) if part]
+    activation = sum(finite_number(size, f"{place}: activation_size", in_text=True) for size in sizes)
     return {"description": description, "type": re.split(r"[(\s]", description)[0], "is_input": is_input,
             "forward": 0.0 if is_input else number("forward") * _US_PER_MS,
             "backward": 0.0 if is_input else number("backward") * _US_PER_MS,

@@ -50,11 +50,13 @@ class Unmapped(UserWarning):
     """What is not in the graph of an import, or is there otherwise than its user may think."""
 
 
-def finite_number(value: Any, place: str) -> float:
-    """The value of a JSON file as a number. Raises BadInput where it is none, below 0 or infinite; place: names it."""
+def finite_number(value: Any, place: str, *, in_text: bool = False) -> float:
+    """The value of a JSON file as a number. Raises BadInput where it is none, below 0 or infinite; place: names it. in_text: it may be a
+    number that stands in a text."""
+    is_number = isinstance(value, (int, float, str) if in_text else (int, float)) and not isinstance(value, bool)
     try:
-        number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    except OverflowError:
+        number = float(value) if is_number else math.nan
+    except (OverflowError, ValueError):
         number = math.nan
     if not 0 <= number < math.inf:
         raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a finite number of at least 0")

@@ -1,10 +1,9 @@
 """Task graphs of the Standard Task Graph Set (Tobita and Kasahara, 2002), *.stg."""
-import math
 import os
 import pathlib
 
 from emplace._core import BadInput, Graph
-from emplace.reading import read_text
+from emplace.reading import finite_number, read_text
 
 
 def load_stg(path: str | os.PathLike, *, time_unit_us: float = 1.0) -> Graph:
@@ -28,7 +27,7 @@ def load_stg(path: str | os.PathLike, *, time_unit_us: float = 1.0) -> Graph:
         task = _whole(words[0], place)
         if task in ops:
             raise BadInput(f"{place}: task {task} is there twice")
-        ops[task] = {"name": str(task), "cost_us": _time(words[1], place) * time_unit_us,
+        ops[task] = {"name": str(task), "cost_us": finite_number(words[1], f"{place}: the time", in_text=True) * time_unit_us,
                      "inputs": list(dict.fromkeys(f"^{_whole(word, place)}" for word in words[3:]))}
     for (place, _), op in zip(lines[1:], ops.values(), strict=True):
         for before in op["inputs"]:
@@ -41,13 +40,3 @@ def _whole(word: str, place: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 10):
         raise BadInput(f"{place}: is '{word[:60]}', expected a whole number of at least 0")
     return int(word)
-
-
-def _time(word: str, place: str) -> float:
-    try:
-        time = float(word)
-    except ValueError:
-        time = math.nan
-    if not 0 <= time < math.inf:
-        raise BadInput(f"{place}: the time is '{word[:60]}', expected a finite number of at least 0")
-    return time

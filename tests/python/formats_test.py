@@ -102,7 +102,7 @@ def test_pipedream(tmp_path):
     ("what\n", "graph.txt:1: is 'what', expected a node"),
     (PIPEDREAM.splitlines()[1] + "\n" + PIPEDREAM, "graph.txt:3: node 'node2' is there twice, expected each once"),
     (PIPEDREAM + "\tnode1 -- node8\n", "no node 'node8'"),
-    (PIPEDREAM.replace("time=2.000", "time=two"), "graph.txt:2: forward is 'two', expected a number"),
+    (PIPEDREAM.replace("time=2.000", "time=two"), 'graph.txt:2: forward is "two", expected a finite number'),
     (PIPEDREAM.replace("20.0; 20.0]", "x]"), "graph.txt:2: activation_size is"),
     (PIPEDREAM.replace("20.0; 20.0]", "1e308; 1e308]"), "graph.txt:2: activation_size is Infinity, expected a finite number"),
     (PIPEDREAM + "\tnode3 -- node2\n", "cycle"),

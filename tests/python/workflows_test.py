@@ -57,9 +57,9 @@ def test_tasks_of_no_time_at_both_ends_may_be_missing(tmp_path):
     ("1\n0 0\n", r"t\.stg:2: has 2 numbers"),
     ("2\n0 0 0\n1 1 1 0 12\n", r"t\.stg:3: has 5 numbers"),
     ("2\n0 0 0\n0 1 0\n", r"t\.stg:3: task 0 is there twice"),
-    ("2\n0 0 0\n1 -1 1 0\n", r"t\.stg:3: the time is '-1'"),
-    ("2\n0 0 0\n1 x 1 0\n", r"t\.stg:3: the time is 'x'"),
-    ("2\n0 0 0\n1 nan 1 0\n", r"t\.stg:3: the time is 'nan'"),
+    ("2\n0 0 0\n1 -1 1 0\n", r't\.stg:3: the time is "-1"'),
+    ("2\n0 0 0\n1 x 1 0\n", r't\.stg:3: the time is "x"'),
+    ("2\n0 0 0\n1 nan 1 0\n", r't\.stg:3: the time is "nan"'),
     ("2\n0 0 0\n1 1 1 5\n", r"t\.stg:3: there is no task 5"),
     ("2\n0 0 1 1\n1 1 1 0\n", "cycle"),
 ])
