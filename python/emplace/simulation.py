@@ -63,6 +63,14 @@ def missing_bytes(machine: _core.Machine, peak_bytes: Sequence[int]) -> str:
                      for device, peak in zip(machine.devices, peak_bytes, strict=True) if peak > device.memory_bytes)
 
 
+def scores(graph: _core.Graph, machine: _core.Machine, placements: np.ndarray, objective: str) -> list[tuple[float, float]]:
+    """For each of the placements [k, num_ops] the bytes that are missing on all devices, and the time that the objective is about."""
+    found = simulate(graph, machine, placements)
+    missing = np.maximum(found.peak_bytes - np.array([device.memory_bytes for device in machine.devices]), 0).sum(axis=1)
+    times = found.makespan_us if objective == "latency" else _core.max_loads_us(graph, machine, placements)
+    return list(zip(missing.tolist(), times.tolist(), strict=True))
+
+
 def run(graph: _core.Graph, machine: _core.Machine, placement, order: Order | None = None) -> Timeline:
     """Simulates one placement [num_ops], with the time of every op and transfer."""
     result = _core.run(graph, machine, to_array(placement, (1,)), order_to_indices(order, graph, machine))

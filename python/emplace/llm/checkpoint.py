@@ -17,6 +17,7 @@ TYPE_SIZES = {
     "IQ3_S": (256, 110), "IQ4_NL": (32, 18), "IQ4_XS": (256, 136), "TQ1_0": (256, 54), "TQ2_0": (256, 66), "MXFP4": (32, 17),
     "NVFP4": (64, 36), "Q1_0": (128, 18),
 }
+MOST_LAYERS = 10_000  # A file that says more is wrong.
 
 
 def type_sizes(name: str) -> tuple[int, int]:

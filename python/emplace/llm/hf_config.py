@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from emplace._core import BadInput
-from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
+from emplace.llm.checkpoint import MOST_LAYERS, Checkpoint, Tensor, type_sizes
 from emplace.reading import Unmapped, read_json
 
-_MAX_LAYERS = 10_000
 _TOLERANCE = 0.03  # Between the bytes that an index has and those of the tensors.
 _DTYPES = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
 # By the method and the bits of quantization_config: the type whose blocks take about as many bytes. 0: the method has one size.
@@ -108,7 +107,7 @@ class _Config:
         self.family = family = _FAMILIES[kind]
         self.values = dict(family.defaults) | self.values
         self.hidden, self.heads = self.count("hidden_size"), self.count("num_attention_heads")
-        self.layers = self.count("num_hidden_layers", most=_MAX_LAYERS)
+        self.layers = self.count("num_hidden_layers", most=MOST_LAYERS)
         if family.expert_width:
             self.experts = self.count("num_experts", "num_local_experts", "n_routed_experts")
             self.expert_width = self.count(family.expert_width)

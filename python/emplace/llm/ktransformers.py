@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from emplace import _core
 from emplace._core import BadInput, Graph, Machine
 from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
 from emplace.llm.stage_flags import cache_flag, context_flag
 from emplace.plan import Plan
-from emplace.simulation import simulate
+from emplace.simulation import scores
 
 _GRID = 16  # Intervals between the numbers of experts that are tried first; then those around the best one.
 _ON_PROCESSOR = ".processor"  # Ends the name of the op of the experts on the processor.
@@ -59,27 +58,24 @@ def place(graph: Graph, machine: Machine, objective: str) -> Plan:
     if "experts_on_gpu" in step or not step.get("experts") or any(".ffn_experts." in op["name"] for op in ops):
         raise BadInput(f"graph '{graph.name}' is of no mixture of experts that are one op in each layer, expected one of `emplace import llm` "
                        "of this version without --each-expert and --stream-weights")
-    count, memory = step["experts"], np.array([device.memory_bytes for device in machine.devices])
+    count = step["experts"]
     experts = {op["name"] for op, (_, part) in zip(ops, modules_of(graph), strict=True) if part == "ffn_experts"}
     # Where each op of a divided graph belongs, however many experts are on the GPU.
     placement = np.array([processor if op["name"].endswith(_ON_PROCESSOR) else gpu for op in _divided(ops, experts, 0)], dtype=np.int32)
-    scores: dict[int, tuple[float, float]] = {}  # By experts on the GPU: bytes that are missing, and the time.
+    score_of: dict[int, tuple[float, float]] = {}  # By experts on the GPU.
 
     def graph_with(on_gpu: int) -> Graph:
         return Graph.from_ops(graph.name, _divided(ops, experts, on_gpu / count), {"llm": {**step, "experts_on_gpu": on_gpu}})
 
     def best_of(numbers: range) -> int:
         for number in numbers:
-            if number not in scores:
-                divided = graph_with(number)
-                found = simulate(divided, machine, placement[None])
-                time = found.makespan_us if objective == "latency" else _core.max_loads_us(divided, machine, placement[None])
-                scores[number] = float(np.maximum(found.peak_bytes - memory, 0).sum()), float(time[0])
-        return min(scores, key=scores.__getitem__)
+            if number not in score_of:
+                [score_of[number]] = scores(graph_with(number), machine, placement[None], objective)
+        return min(score_of, key=score_of.__getitem__)
     interval = -(-count // _GRID)
     best = best_of(range(0, count + 1, interval))
     best = best_of(range(max(0, best - interval), min(count, best + interval) + 1))
-    return replace(Plan.of(graph_with(best), machine, placement), found_by="experts", evaluations=len(scores))
+    return replace(Plan.of(graph_with(best), machine, placement), found_by="experts", evaluations=len(score_of))
 
 
 def flags(plan: Plan) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from emplace._core import BadInput
-from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
+from emplace.llm.checkpoint import MOST_LAYERS, Checkpoint, Tensor, type_sizes
 from emplace.llm.settings import Settings
 
 # How often a layer attends to all tokens and not to a window, where the file does not say it (llama-model.cpp of llama.cpp).
@@ -27,7 +27,6 @@ _READ_BY = {
     "ffn_shared": {"ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp"},
 }
 _OP_OF_TENSOR = {tensor: op for op, tensors in _READ_BY.items() for tensor in tensors}
-_MOST_LAYERS = 10_000
 _MATRICES = ("attn_qkv", "attn_output", "ffn_up", "ffn_down", "ffn_shared", "ffn_experts")
 
 
@@ -119,8 +118,8 @@ def _sizes(checkpoint: Checkpoint, layer: int) -> tuple[int, int, int]:
 def layers_of(checkpoint: Checkpoint) -> list[Layer]:
     """The model's layers. Raises BadInput where a layer is missing, or is none of attention and a feed-forward network."""
     count = checkpoint.number("block_count") - extra_layers(checkpoint)
-    if not 1 <= count <= _MOST_LAYERS:
-        raise BadInput(f"{checkpoint.source}: {checkpoint.architecture}.block_count is {count}, expected 1 to {_MOST_LAYERS} layers")
+    if not 1 <= count <= MOST_LAYERS:
+        raise BadInput(f"{checkpoint.source}: {checkpoint.architecture}.block_count is {count}, expected 1 to {MOST_LAYERS} layers")
     tensors: dict[int, list[Tensor]] = {}
     for tensor in checkpoint.tensors:
         name = re.match(r"blk\.(\d+)\.", tensor.name)

@@ -12,6 +12,8 @@ from emplace.llm.settings import PRODUCTS
 from emplace.placements import split_device
 from emplace.shipped import device_kinds_folder
 
+# Ends an error about a placement that a runtime cannot have.
+POSSIBLE = "expected a placement under what it can do, as without --placement"
 _HOST_AND_PORT = re.compile(r"[\w.-]+:(\d{4,5})")
 _MODULE = re.compile(r"(?:blk\.(\d{1,6})\.)?(\w+)")
 _GPUS = ("gpu", "cuda", "rocm", "xpu", "sycl", "mtl", "metal")  # In the names of devices.
@@ -114,8 +116,7 @@ class Layout:
         """Raises BadInput, which names the runtime, where a feed-forward network is apart from its layer."""
         tensor = next(iter(self.apart()), None)
         if tensor:
-            raise BadInput(f"{runtime} places whole layers, and {tensor} is not on the device of its layer; expected a placement under "
-                           f"what it can do, as without --placement")
+            raise BadInput(f"{runtime} places whole layers, and {tensor} is not on the device of its layer; {POSSIBLE}")
 
     def whole_stages(self, runtime: str) -> list[Stage]:
         """The stages, where each device has at most one and layers are whole. Raises BadInput, which names the runtime, elsewhere."""
@@ -129,7 +130,7 @@ class Layout:
         twice = next((device for device in devices if devices.count(device) > 1), None)
         if twice is not None:
             raise BadInput(f"{runtime} gives each device layers that follow each other, and those of {self.machine.devices[twice].name} "
-                           "do not; expected a placement under what it can do, as without --placement")
+                           f"do not; {POSSIBLE}")
         return stages
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from emplace._core import BadInput, Machine
 from emplace.llm.layers import LAYER_TENSOR
-from emplace.llm.layout import Layout, Stage, backend_names, host_devices
+from emplace.llm.layout import POSSIBLE, Layout, Stage, backend_names, host_devices
 
 _CHUNK, _BATCH = 512, 2048  # llama.cpp's own -ub and -b.
 _CACHE_TYPES = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "IQ4_NL", "Q5_0", "Q5_1")  # kv_cache_types in common/arg.cpp.
@@ -48,10 +48,9 @@ def _check_ends(layout: Layout, on_devices: list[Stage], names: list[str], hosts
     last = {on_devices[-1].device} if on_devices else hosts or {layout.output}
     if layout.output not in last:
         raise BadInput(f"llama.cpp has the output head on the device of the last layer, {names[min(last)]}, and here it is on "
-                       f"{names[layout.output]}; expected a placement under what it can do, as without --placement")
+                       f"{names[layout.output]}; {POSSIBLE}")
     if hosts and layout.embedding not in hosts:
-        raise BadInput(f"llama.cpp has the embedding on the processor, and here it is on {names[layout.embedding]}; expected a placement "
-                       "under what it can do, as without --placement")
+        raise BadInput(f"llama.cpp has the embedding on the processor, and here it is on {names[layout.embedding]}; {POSSIBLE}")
 
 
 def _step(served: Mapping) -> list[str]:
@@ -78,7 +77,7 @@ def flags(layout: Layout) -> str:
     late = [stage for stage in on_host if on_devices and stage.begin > on_devices[0].begin]
     if late:
         raise BadInput(f"llama.cpp keeps a model's first layers on the processor, and here layer {late[0].begin} is on it after others; "
-                       "expected a placement under what it can do, as without --placement")
+                       f"{POSSIBLE}")
     _check_ends(layout, on_devices, names, hosts)
     addresses = {names[index]: device.name for index, device in enumerate(layout.machine.devices) if names[index].startswith("RPC")}
     shares = [stage.end - stage.begin for stage in on_devices]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from emplace import _core
 from emplace._core import BadInput, Graph, Machine
 from emplace.checks import check_limit
 from emplace.llm import ktransformers
@@ -15,7 +14,7 @@ from emplace.llm.settings import PRODUCTS
 from emplace.pipeline import BlockRow
 from emplace.placing import place
 from emplace.plan import Plan
-from emplace.simulation import missing_bytes, simulate
+from emplace.simulation import missing_bytes, scores
 
 _ON_HOSTS = ("llama.cpp", "accelerate", "exo")  # Runtimes that also compute on processors.
 _ON_SERVERS = ("llama.cpp", "exo", "vllm", "sglang", "megatron", "torchtitan")  # Runtimes that also compute on other machines.
@@ -142,18 +141,13 @@ class _Descent:
 
     def __init__(self, model: _Model, objective: str, hosts_first: bool):
         self._model, self._objective, self._hosts_first = model, objective, hosts_first
-        self._memory = np.array([device.memory_bytes for device in model.machine.devices])  # [D]
         self.evaluations = 0
 
     def scores(self, splits: list[_Split]) -> list[tuple[float, float]]:
-        """For each split the bytes that are missing, and the time that the objective is about."""
-        placements = np.array([self._model.placement(split) for split in splits])
+        """As simulation.scores, of splits."""
         self.evaluations += len(splits)
-        found = simulate(self._model.graph, self._model.machine, placements)
-        missing = np.maximum(found.peak_bytes - self._memory, 0).sum(axis=1)
-        times = found.makespan_us if self._objective == "latency" else _core.max_loads_us(
-            self._model.graph, self._model.machine, placements)
-        return list(zip(missing.tolist(), times.tolist(), strict=True))
+        placements = np.array([self._model.placement(split) for split in splits])
+        return scores(self._model.graph, self._model.machine, placements, self._objective)
 
     def _allowed(self, split: _Split) -> bool:
         used = [device for device, size in zip(split.devices, split.sizes, strict=True) if size]
@@ -165,11 +159,11 @@ class _Descent:
         best, score = split, self.scores([split])[0]
         for number in range(_ROUNDS):
             near = [other for other in dict.fromkeys(self._model.neighbours(best)) if self._allowed(other)]
-            scores = self.scores(near) if near else []
-            index = min(range(len(near)), key=scores.__getitem__, default=None)
-            if index is None or scores[index] >= score:
+            of_near = self.scores(near) if near else []
+            index = min(range(len(near)), key=of_near.__getitem__, default=None)
+            if index is None or of_near[index] >= score:
                 break
-            best, score = near[index], scores[index]
+            best, score = near[index], of_near[index]
             if number >= _LEAST_ROUNDS and time.monotonic() >= until:
                 break
         return score, best

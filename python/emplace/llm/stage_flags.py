@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from emplace._core import BadInput
-from emplace.llm.layout import Layout, backend_names, backends_of, gpu_numbers, host_devices, kinds_of
+from emplace.llm.layout import POSSIBLE, Layout, backend_names, backends_of, gpu_numbers, host_devices, kinds_of
 
 _EXO = "http://localhost:52415/instance"
 
@@ -36,7 +36,7 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
         alone = ", or each alone on a device" if ends_apart else ""
         raise BadInput(f"{runtime} has the embedding with the first layers and the output head with the last ones{alone}, and here they "
                        f"are on {names[layout.embedding]} and {names[layout.output]}, and these layers on {names[stages[0].device]} and "
-                       f"{names[stages[-1].device]}; expected a placement under what it can do, as without --placement")
+                       f"{names[stages[-1].device]}; {POSSIBLE}")
     return devices
 
 
