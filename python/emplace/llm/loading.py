@@ -79,7 +79,6 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     context = min(most, 8192) if context is None else context
     activation_bytes = 4 if _is_gguf(path) or weight_type is not None else _HF_ACTIVATION_BYTES
     settings = Settings(context, streams, str(kv_type).upper(), activation_bytes, chunk, each_expert, stream_weights, together, steps_in_flight)
-    settings.check()
     steps = _Steps.of(phase, prompt, tokens, context)
     if context > most:
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", Unmapped, stacklevel=2)

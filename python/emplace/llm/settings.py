@@ -11,7 +11,7 @@ PRODUCTS = ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")  # Those of the f
 
 @dataclass(frozen=True)
 class Settings:
-    """How the model is run. Raises BadInput from `check` for what cannot be."""
+    """How the model is run. Raises BadInput for what cannot be."""
     context: int  # Tokens for which each stream's cache has room.
     streams: int = 1  # Requests that are served at once.
     kv_type: str = "F16"  # Type of the numbers in the cache.
@@ -22,7 +22,7 @@ class Settings:
     together: str = "attention"  # What stays on one device: see GROUPS.
     steps_in_flight: int = 1  # Steps of other streams that are under way at once, as in a pipeline; each has caches of its own.
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         for name in ("context", "streams", "chunk", "steps_in_flight"):
             check_whole(name, getattr(self, name), 1)
         type_sizes(self.kv_type)

@@ -30,12 +30,12 @@ EXPECTED = "a checkout of github.com/eth-easl/sailor, or its profile.json files"
 
 @dataclass(frozen=True)
 class Step:
-    """A training step of one pipeline."""
+    """A training step of one pipeline. Raises BadInput for numbers below 1."""
     microbatch: int = 1  # Sequences of a micro-batch.
     microbatches: int = 1
     tensor_parallel: int = 1  # GPUs that share a layer; a device of the graph's machine stands for that many.
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         for name, value in vars(self).items():
             check_whole(f"--{name.replace('_', '-')}", value, 1, 20)
 
@@ -49,7 +49,6 @@ def load(path: str | os.PathLike, step: Step, *, model: str | None = None, kinds
     the only one there is. kinds: of which costs are wanted; None: all. Raises BadInput for anything else. Warns of a profile with
     another number of layers than the model has, and leaves it out.
     """
-    step.check()
     model, profiles = _profiles(path, model)
     sizes = _sizes(_info_above(next(iter(profiles.values()))[0]), model, step)
     times: dict[str, list[list[float]]] = {}
