@@ -16,8 +16,8 @@ from emplace._core import Graph
 from emplace.dataflow import UniqueNames
 from emplace.onnx_bodies import BodyCosts, Scope, held_weights
 from emplace.onnx_costs import known
-from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, infer_shapes, inline_functions, is_constant,
-                                names_read, read_model, set_sizes)
+from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, has_bodies, infer_shapes, inline_functions,
+                                is_constant, names_read, read_model, set_sizes)
 from emplace.onnx_order import sort_nodes
 from emplace.onnx_shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown,
                                  take_sizes_of_bodies, take_weights, unknown_tensors)
@@ -106,7 +106,7 @@ def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], weights: Mapping
         _warn(f"{path}: the shape of {len(by_run)} of the tensors comes from a run of ONNX Runtime on generated inputs, since {reason}: "
               f"{shown(by_run)}")
     left = [name for name in unknown if name not in by_run]
-    if dims and (left or any(True for node in model.graph.node for _ in bodies(node))):
+    if dims and (left or any(map(has_bodies, model.graph.node))):
         written = _inferred(path, dims, written_sizes=True)[0].graph
         take_sizes_of_bodies(model.graph, written)
         by_file = {name: tensor for name, tensor in inferred_tensors(written).items() if name in left and tensor.shape is not None}

@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from emplace.onnx_costs import Work, attribute, known, lacks_rule, work_of
-from emplace.onnx_model import bodies, infer_shapes, is_constant, is_operator, names_read, outer_names
+from emplace.onnx_model import bodies, constant_element, infer_shapes, is_constant, is_operator, names_read, outer_names
 from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, unknown_tensors
 from emplace.roofline import Roofline
 
@@ -52,7 +52,7 @@ def _numbers(node: NodeProto) -> TensorProto | None:
         value = onnx.helper.get_attribute_value(one)
         if one.name == "value":
             return value
-        element = {"value_int": TensorProto.INT64, "value_float": TensorProto.FLOAT}.get(one.name.removesuffix("s"))
+        element = constant_element(one.name)
         if element is not None:
             listed = list(value) if one.name.endswith("s") else [value]
             return onnx.helper.make_tensor("", element, [len(listed)] if one.name.endswith("s") else [], listed)

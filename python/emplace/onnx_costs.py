@@ -12,6 +12,7 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from emplace._core import OpClass
+from emplace.onnx_model import is_standard
 from emplace.onnx_shapes import Tensor
 from emplace.roofline import Roofline
 
@@ -82,7 +83,7 @@ class Call:
 
     @property
     def operator(self) -> tuple[str, str]:
-        return ("" if self.node.domain == "ai.onnx" else self.node.domain, self.node.op_type)
+        return ("" if is_standard(self.node) else self.node.domain, self.node.op_type)
 
     def attribute(self, name: str, default):
         return attribute(self.node, name, default)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorShapeProto, ValueInfoProto
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto
 
 from emplace._core import BadInput
 from emplace.reading import first_line
@@ -55,14 +55,24 @@ def infer_shapes(model: ModelProto, path: str | os.PathLike) -> ModelProto:
         return onnx.shape_inference.infer_shapes(model, data_prop=follow_numbers)
 
 
+def is_standard(node: NodeProto) -> bool:
+    """Whether the node's operator is one of onnx itself."""
+    return node.domain in ("", "ai.onnx")
+
+
 def is_operator(node: NodeProto, op_type: str) -> bool:
     """Whether the node's operator is this one of onnx itself."""
-    return node.op_type == op_type and node.domain in ("", "ai.onnx")
+    return node.op_type == op_type and is_standard(node)
 
 
 def is_constant(node: NodeProto) -> bool:
     """Whether the node holds a weight, as some exporters write them."""
     return is_operator(node, "Constant")
+
+
+def constant_element(attribute: str) -> int | None:
+    """The type of the numbers that this attribute of a node Constant holds, such as value_ints; None for another one."""
+    return {"value_int": TensorProto.INT64, "value_float": TensorProto.FLOAT}.get(attribute.removesuffix("s"))
 
 
 def bodies(node: NodeProto) -> Iterator[GraphProto]:
@@ -71,6 +81,10 @@ def bodies(node: NodeProto) -> Iterator[GraphProto]:
         if attribute.type == AttributeProto.GRAPH:
             yield attribute.g
         yield from attribute.graphs
+
+
+def has_bodies(node: NodeProto) -> bool:
+    return next(bodies(node), None) is not None
 
 
 def _made_in_bodies(graph: GraphProto) -> Iterator[str]:

@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from emplace._core import BadInput, write_file
 from emplace.onnx_bodies import held_weights
-from emplace.onnx_model import bodies, infer_shapes, is_constant, names_read, read_model, weight_names, with_external_data
+from emplace.onnx_model import has_bodies, infer_shapes, is_constant, is_standard, names_read, read_model, weight_names, with_external_data
 from emplace.onnx_order import sort_nodes
 from emplace.onnx_shapes import type_of_output
 from emplace.placements import gpu_index, split_device
@@ -126,7 +126,7 @@ def _constants(graph: GraphProto) -> dict[str, int]:
     weights = weight_names(graph)
     makers: dict[str, int] = {}
     for index, node in enumerate(graph.node):
-        foldable = node.domain in ("", "ai.onnx") and node.op_type not in _RANDOM and not any(True for _ in bodies(node))
+        foldable = is_standard(node) and node.op_type not in _RANDOM and not has_bodies(node)
         read = names_read(node)
         if is_constant(node) or (foldable and read and all(name in weights or name in makers for name in read)):
             makers.update((name, index) for name in node.output if name)

@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from emplace._core import BadInput
-from emplace.onnx_model import bodies, given_inputs, names_read
+from emplace.onnx_model import bodies, constant_element, given_inputs, names_read
 from emplace.reading import first_line
 
 # Name and bits of an element.
@@ -88,9 +88,7 @@ def constant_tensor(node: NodeProto) -> Tensor:
             return Tensor(list(value.dims), value.data_type)
         if attribute.name == "sparse_value":
             return Tensor(list(value.dims), value.values.data_type)
-        elements = {"value_int": TensorProto.INT64, "value_float": TensorProto.FLOAT}
-        element = elements.get(attribute.name.removesuffix("s"), TensorProto.STRING)
-        return Tensor([len(value)] if attribute.name.endswith("s") else [], element)
+        return Tensor([len(value)] if attribute.name.endswith("s") else [], constant_element(attribute.name) or TensorProto.STRING)
     return Tensor(None, 0)
 
 
