@@ -1,7 +1,7 @@
 """The models from which corpus.py captures graphs, and which part of the corpus each is in. All of them are on meta tensors, with
 random sizes of language models. Architectures of one part are in no other part, and none is one of those that no training may see:
 ResNet, DenseNet, Inception, VGG, AlexNet, SqueezeNet, ShuffleNet, ZFNet, GNMT, plain BERT (simulator/instances/README.md)."""
-from lib.capture_models import mean_square, on_meta
+from lib.capture_models import on_meta, with_loss
 
 BATCH = 16  # Examples of a step, in all micro-batches together.
 TOKENS = 128  # Length of a sequence.
@@ -67,20 +67,6 @@ def _own_sizes(name, layers, width):
             "bart": encoder_decoder, "pegasus": encoder_decoder, "marian": encoder_decoder}.get(name, {})
 
 
-def _with_loss(model):
-    """The model with a loss: the mean square of its result."""
-    from torch import nn
-
-    class Trained(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
-
-        def forward(self, images):
-            return mean_square(self.model(images))
-    return Trained()
-
-
 def _vision(library, name, train):
     import torch
     if library == "torchvision":
@@ -92,7 +78,7 @@ def _vision(library, name, train):
         model = on_meta(lambda: timm.create_model(name))
         size = model.default_cfg["input_size"][-1]
     model.train(train)
-    return _with_loss(model) if train else model, (torch.empty(BATCH, 3, size, size, device="meta"),), {}
+    return with_loss(model, lambda result: result) if train else model, (torch.empty(BATCH, 3, size, size, device="meta"),), {}
 
 
 def _language(name, train):
