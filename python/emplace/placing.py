@@ -62,10 +62,12 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
         free = search(graph)
     found = kept or free
     spent = [free, kept] if kept else [free]
-    return Plan(graph, machine, found["placement"], found["makespan_us"], found["single_device_us"], found["lower_bound_us"],
-                found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in spent),
-                sum(one["seconds"] for one in spent), order_to_names(found["orders"], graph, machine), stages, objective,
-                *((free["makespan_us"], _core.max_load_us(graph, machine, free["placement"])) if kept else (None, None)))
+    figures = {name: found[name] for name in ("placement", "makespan_us", "single_device_us", "lower_bound_us", "peak_bytes", "feasible",
+                                              "found_by")}
+    return Plan(graph, machine, **figures, method=method, evaluations=sum(one["evaluations"] for one in spent),
+                seconds=sum(one["seconds"] for one in spent), order=order_to_names(found["orders"], graph, machine), stages=stages,
+                objective=objective, free_makespan_us=free["makespan_us"] if kept else None,
+                free_max_load_us=_core.max_load_us(graph, machine, free["placement"]) if kept else None)
 
 
 def as_texts(options: Mapping[str, float | str]) -> dict[str, str]:
