@@ -4,7 +4,7 @@ import math
 import os
 import statistics
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -103,14 +103,8 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     keys = [(graph, method, seed) for graph in ([graphs] if isinstance(graphs, _core.Graph) else graphs)
             for method in methods for seed in seeds]
 
-    ended = threading.Event()  # Nobody waits for results any more.
-
-    def run(key) -> EvaluationRow:
+    def run(key: tuple, tick: Callable[[], None]) -> EvaluationRow:
         graph, method, seed = key
-
-        def tick() -> None:
-            if ended.is_set():
-                raise KeyboardInterrupt  # Of the main thread, which alone gets it.
         try:
             found = _core.place(graph, machine, method=method, seconds=seconds or 0.0, budget=budget or 0, order=order or "",
                                 objective=objective if _core.can_minimize(method, objective) else "latency", policy=trained,
@@ -124,16 +118,25 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
                              single_device_us=found["single_device_us"], evaluations=found["evaluations"], seconds=found["seconds"],
                              max_load_us=found["method_max_load_us"], objective=objective)
 
-    workers = 1 if seconds else min(jobs or cores, len(keys))
+    return Evaluation(_run_all(run, keys, 1 if seconds else min(jobs or cores, len(keys))))
+
+
+def _run_all(run: Callable[[tuple, Callable[[], None]], EvaluationRow], keys: list[tuple], workers: int) -> list[EvaluationRow]:
+    """run(key, tick) for each key, on this many threads. tick raises KeyboardInterrupt once nobody waits for results any more."""
+    ended = threading.Event()
+
+    def tick() -> None:
+        if ended.is_set():
+            raise KeyboardInterrupt  # Of the main thread, which alone gets it.
     if workers <= 1:
-        return Evaluation([run(key) for key in keys])
+        return [run(key, tick) for key in keys]
     pool = ThreadPoolExecutor(workers)
     try:
-        running = [pool.submit(run, key) for key in keys]
+        running = [pool.submit(run, key, tick) for key in keys]
         # Now and then, for a signal that another thread gets does not end a wait.
         while (state := wait(running, timeout=0.1, return_when=FIRST_EXCEPTION)).not_done and not any(one.exception() for one in state.done):
             pass
-        return Evaluation([one.result() for one in running])
+        return [one.result() for one in running]
     finally:
         ended.set()
         pool.shutdown(cancel_futures=True)

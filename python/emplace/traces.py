@@ -85,6 +85,20 @@ def _times_us(path: str | os.PathLike) -> tuple[dict[int, float], dict[int, floa
     return on_cpu, on_gpu
 
 
+def _nodes_of_ops(nodes: dict[int, _Node]) -> dict[int, list[_Node]]:
+    """By id of each outermost op the nodes inside of it, itself included."""
+    inside: dict[int, list[_Node]] = defaultdict(list)
+    for node in nodes.values():
+        outermost, around, seen = None, node, set()
+        while around is not None and around.id not in seen:
+            seen.add(around.id)
+            outermost = around if around.schema else outermost
+            around = nodes.get(around.parent)
+        if outermost is not None:
+            inside[outermost.id].append(node)
+    return inside
+
+
 def load_trace(path: str | os.PathLike, times: str | os.PathLike | None = None, *, kind: str | None = None) -> Graph:
     """Reads an execution trace of PyTorch with the times of the same run, or one of Chakra, which has its times itself.
 
@@ -105,22 +119,7 @@ def load_trace(path: str | os.PathLike, times: str | os.PathLike | None = None, 
     if times is None:
         raise BadInput(f"{path}: has no times, expected those of the same run, as export_chrome_trace of torch.profiler writes them")
     on_cpu, on_gpu = _times_us(times)
-
-    def outermost(node: _Node) -> _Node | None:
-        """The outermost op around a node, itself included; None: there is none."""
-        found = None
-        seen = set()
-        while node is not None and node.id not in seen:
-            seen.add(node.id)
-            found = node if node.schema else found
-            node = nodes.get(node.parent)
-        return found
-
-    inside: dict[int, list[_Node]] = defaultdict(list)
-    for node in nodes.values():
-        around = outermost(node)
-        if around is not None:
-            inside[around.id].append(node)
+    inside = _nodes_of_ops(nodes)
     ops: list[dict] = []
     writer: dict[int, str] = {}  # By storage: "op:output" of the op that changed it last.
     unknown = 0
