@@ -1,12 +1,9 @@
 """emplace.torch.apply: a model run as planned."""
 import contextlib
-import ctypes
-import functools
 import json
 import os
-import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
@@ -22,12 +19,9 @@ from emplace.torch.calls import dtype_named, numbers_of_json
 from emplace.torch.captured_model import CapturedModel, check_has_numbers, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.device_code import DeviceCode, Stopped
+from emplace.torch.device_threads import keep_freed_memory, prepare_thread
 from emplace.torch.program import Program, compile_plan
 from emplace.torch.wrappers import unwrapped
-
-
-# Of glibc's malloc.h.
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 
 class _Run:
@@ -111,7 +105,7 @@ class Step:
         self._threads = []
         for index, device in enumerate(plan.machine.devices):
             own = (cores or {}).get(device.name)
-            self._threads.append(ThreadPoolExecutor(1, f"emplace {device.name}", _prepare_thread, (program.devices[index], own)))
+            self._threads.append(ThreadPoolExecutor(1, f"emplace {device.name}", prepare_thread, (program.devices[index], own)))
 
     def _constant(self, op: int, attrs: dict) -> torch.Tensor:
         # Lists do not say the shape of a tensor without numbers.
@@ -263,40 +257,6 @@ def _rebuild(tensors: list[torch.Tensor], structure: str) -> Any:
     return pytree.tree_unflatten(leaves, spec)
 
 
-@functools.cache
-def _keep_freed_memory() -> None:
-    """Lets the C library keep the memory that a step frees for the next step. It would give that of a device's thread back to the
-    system, and the system clear each page anew, for a tenth of the processor time of a step."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it.
-    if mallopt is not None:
-        for setting, number_of_bytes in ((_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 64 << 20), (_M_MMAP_THRESHOLD, 32 << 20)):
-            mallopt(setting, number_of_bytes)
-
-
-def _in_a_new_thread(call: Callable[[], Any]) -> Any:
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(call).result()
-
-
-# Held while a thread sets its number of PyTorch's threads, so that no other device's thread begins with that number.
-_setting_threads = threading.Lock()
-
-
-def _prepare_thread(device: torch.device, cores: Sequence[int] | None) -> None:
-    torch.set_grad_enabled(False)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    with _setting_threads:
-        usual = torch.get_num_threads()  # What a new thread takes. From here on this thread keeps its own number.
-        if cores is None:
-            return
-        torch.set_num_threads(len(cores))
-        # A thread that begins later takes the number that was set last in the process, and with another number its results may
-        # differ in their last bits. So the usual number is set again, by a thread that then ends.
-        _in_a_new_thread(lambda: torch.set_num_threads(usual))
-    os.sched_setaffinity(0, cores)
-
-
 def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any] | None = None,
           devices: Mapping[str, str] | None = None, cores: Mapping[str, Sequence[int]] | None = None) -> Step:
     """Makes a step that runs the model as planned, on real devices.
@@ -324,5 +284,5 @@ def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any
         if not isinstance(own, Collection) or not own or not here.issuperset(own):
             raise BadInput(f"cores of '{device}' are {own}, expected some of {sorted(here)}")
     leaves, spec = flatten_arguments(args, kwargs)
-    _keep_freed_memory()
+    keep_freed_memory()
     return Step(unwrapped(model), plan, compile_plan(plan, devices), leaves, spec, cores)
