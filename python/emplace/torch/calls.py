@@ -29,6 +29,11 @@ _OF_FILES = ("aten.from_file", "image.read_file", "image.write_file")
 _OF_THE_DEVICE = ("device", "pin_memory")
 
 
+def short_name(op: torch._ops.OpOverload) -> str:
+    """The addmm of aten.addmm.default."""
+    return op._schema.name.split("::")[-1]
+
+
 def name_of_dtype(dtype: torch.dtype) -> str:
     """"f32". Raises BadInput for a type without a name."""
     if dtype not in _DTYPES:

@@ -7,6 +7,7 @@ from torch.utils.flop_counter import flop_registry
 
 from emplace._core import OpClass
 from emplace.roofline import Roofline
+from emplace.torch.calls import short_name
 from emplace.torch.kernels import fused_flops
 from emplace.torch.products import product_flops
 from emplace.torch.targets import runs_on
@@ -20,14 +21,12 @@ _CLASSES = (
     (OpClass.REDUCTION, ("sum", "mean", "var", "std", "norm", "softmax", "max", "min", "amax", "amin", "argmax", "argmin", "pool",
                          "pool2d", "logsumexp", "cumsum", "prod", "any", "all", "loss")),
 )
-
-
 # Of the class GATHER, those that read all that they are given.
 _READ_ALL = {"sort", "topk", "searchsorted", "nonzero"}
 
 
 def _words(op: torch._ops.OpOverload) -> list[str]:
-    return op._schema.name.split("::")[-1].strip("_").split("_")
+    return short_name(op).strip("_").split("_")
 
 
 def _class_of(op: torch._ops.OpOverload, args: tuple) -> OpClass:

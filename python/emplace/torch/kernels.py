@@ -4,6 +4,8 @@ from typing import Any
 import torch
 from torch import fx
 
+from emplace.torch.calls import short_name
+
 # Sizes of the blocks in which kernels of attention work.
 _CPU_KEYS_BLOCK = 512
 _FLASH_ROWS, _FLASH_COLUMNS = 128, 32
@@ -25,7 +27,7 @@ def bound_arguments(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> dic
 
 def fused_flops(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> float | None:
     """FLOPs of the products in a fused kernel; None for other ops. A multiply-add counts as two."""
-    name = _name(op)
+    name = short_name(op)
     if _is_attention(name):
         return _attention_flops(bound_arguments(op, args, kwargs), "backward" in name)
     if "_rnn" in name:
@@ -35,17 +37,13 @@ def fused_flops(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> float |
 
 def temporary_bytes(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> int:
     """Bytes that a fused kernel of attention or a convolution allocates while it runs, on the CPU for one thread; 0 for other ops."""
-    name = _name(op)
+    name = short_name(op)
     if name in ("convolution", "convolution_backward"):
         return _convolution_bytes(bound_arguments(op, args, kwargs), "backward" in name)
     if not _is_attention(name):
         return 0
     rule = next(rule for word, rule in _TEMPORARY_BYTES if word in name)
     return int(rule(bound_arguments(op, args, kwargs), "backward" in name))
-
-
-def _name(op: torch._ops.OpOverload) -> str:
-    return op._schema.name.split("::")[-1]
 
 
 def _is_attention(name: str) -> bool:

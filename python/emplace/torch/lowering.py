@@ -7,7 +7,7 @@ import torch
 from torch import fx
 
 from emplace._core import BadInput
-from emplace.torch.calls import encode_call, name_of_dtype
+from emplace.torch.calls import encode_call, name_of_dtype, short_name
 from emplace.torch.checkpoints import region_of
 from emplace.torch.costs import CostModel, bytes_of
 from emplace.torch.kernels import bound_arguments, temporary_bytes
@@ -202,7 +202,7 @@ class _Lowering:
         self._regions.append(region)
         group = self._group_of_random_state(target, args, kwargs)
         self.result.ops.append(MicroOp(
-            name=node.name, type=f"{target.namespace}.{target._schema.name.split('::')[-1]}", cost_us=cost_us, flops=flops,
+            name=node.name, type=f"{target.namespace}.{short_name(target)}", cost_us=cost_us, flops=flops,
             # An output that an op leaves out (a gradient that nobody wants) keeps its place.
             outputs=[output_of(tensor) if isinstance(tensor, torch.Tensor) else {"bytes": 0} for tensor in outputs],
             inputs=inputs, call=call, temp_bytes=temporary_bytes(target, fake_args, fake_kwargs), group=group,

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from emplace.torch.calls import short_name
 from emplace.torch.kernels import bound_arguments
 
 Call = dict[str, Any]  # As of bound_arguments; tensors are fake.
@@ -59,7 +60,7 @@ _FLOPS: dict[str, Callable[[Call], float]] = {
 
 def product_flops(op: torch._ops.OpOverload, args: tuple, kwargs: dict, result: Any) -> float | None:
     """FLOPs of a call on fake tensors with this result; None for ops that are no such product."""
-    name = op._schema.name.split("::")[-1]
+    name = short_name(op)
     if name in _SUMMED:
         return 2.0 * result.numel() * _SUMMED[name](bound_arguments(op, args, kwargs))
     return _FLOPS[name](bound_arguments(op, args, kwargs)) if name in _FLOPS else None

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from torch import fx, nn
 from torch.fx import traceback
 
+from emplace.torch.captured_model import module_text
+
 # Fields of a node's meta that PyTorch copies from the current meta to each new node: (name,) of the module, and a Regions.
 _MODULE, _REGIONS = "nn_module_stack", "ac_graph_id"
 Regions = tuple[tuple[int, ...], tuple[int, ...]]
@@ -75,7 +77,7 @@ class Running:
             traceback.current_meta.pop(field, None)
 
     def __str__(self) -> str:
-        return f"module '{self.stack[-1]}'" if self.stack and self.stack[-1] else "the model"
+        return module_text(self.stack[-1] if self.stack else "")
 
 
 def regions_of(node: fx.Node) -> Regions:

@@ -41,9 +41,8 @@ def target_of(tensors: list[torch.Tensor], target: str | None) -> str:
 
 def check_runs_on(op: torch._ops.OpOverload, device: torch.device, place: str) -> None:
     """Raises BadInput where PyTorch has no kernel of the op for this kind of device."""
-    if torch._C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), device.type.upper()):
-        return
-    raise BadInput(f"{place}: {op} cannot be run on {device}; place it elsewhere, or capture the model with target='{device.type}'")
+    if not runs_on(op, device.type):
+        raise BadInput(f"{place}: {op} cannot be run on {device}; place it elsewhere, or capture the model with target='{device.type}'")
 
 
 def runs_on(op: torch._ops.OpOverload, target: str) -> bool:

@@ -186,10 +186,7 @@ def split_arguments(leaves: list[Any], microbatches: int) -> list[bool]:
 
 
 def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode, running: Running) -> Trace:
-    try:
-        from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
-    except ImportError:
-        raise BadInput(f"torch is {torch.__version__}, expected 2.9 or later for train=True") from None
+    from torch._functorch.aot_autograd import aot_export_joint_with_descriptors  # From 2.9 on, which training needs alone.
     with contextlib.ExitStack() as stack, mode, recorded_checkpoints(running) as drawn_anew:
         joint = aot_export_joint_with_descriptors(stack, inner, tuple(tensors))
         trace = Trace(joint.graph_module)
