@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/rng.h"
 #include "common/strings.h"
 #include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/simulator.h"
