@@ -326,7 +326,7 @@ def test_devices_by_other_names(machine):
     plan = random_plan(emplace.torch.capture(model, args, train=True), machine, 1)
     with pytest.raises(emplace.BadInput, match="device 'gpu:0' of the machine is no device of PyTorch"):
         emplace.torch.apply(model, args, plan)
-    with pytest.raises(emplace.BadInput, match="devices: 'foo', for 'gpu:0', is no device of PyTorch, expected .* or devices={'gpu:0': 'cuda:0', ...}"):
+    with pytest.raises(emplace.BadInput, match="devices: 'foo', for 'gpu:0', is no device of PyTorch, .* or devices={'gpu:0': 'cuda:0'"):
         emplace.torch.apply(model, args, plan, devices={"gpu:0": "foo"})
     with pytest.raises(emplace.BadInput, match="no device 'x'"):
         emplace.torch.apply(model, args, plan, devices={"x": "cpu"})

@@ -45,7 +45,8 @@ def parse_arguments():
     parser.add_argument("--seconds", type=above_zero, nargs="+", default=[0.1, 1, 10], help="times of auto (default: 0.1 1 10)")
     parser.add_argument("--methods", nargs="+", choices=[*CONSTRUCTORS, "auto"], default=[*CONSTRUCTORS, "auto"], metavar="METHOD",
                         help="methods to measure (default: all)")
-    parser.add_argument("--timeout", type=above_zero, default=20, help="most seconds of processor time of a method that does not search (default: 20)")
+    parser.add_argument("--timeout", type=above_zero, default=20,
+                        help="most seconds of processor time of a method that does not search (default: 20)")
     add_out(parser, "planning_time")
     add_emplace(parser)
     add_fresh(parser)
