@@ -63,8 +63,15 @@ class Filler {
         score_ = score;
       }
       if (score.bytes_over == 0) return;
+      // A device over its memory gets fewer bytes than it held, so that some op has to leave it.
+      std::vector<double> held(room.size(), 0);  // [D]
+      for (OpIndex o = 0; o < sim.num_ops; ++o) {
+        const auto d = static_cast<size_t>((*placement)[static_cast<size_t>(o)]);
+        held[d] += static_cast<double>(sim.param_bytes[static_cast<size_t>(o)]);
+      }
       for (size_t d = 0; d < room.size(); ++d) {
-        room[d] -= std::max(0.0, static_cast<double>(scorer_.peak_bytes()[d] - sim.memory_bytes[d]));
+        const auto over = static_cast<double>(scorer_.peak_bytes()[d] - sim.memory_bytes[d]);
+        if (over > 0) room[d] = held[d] - over;
       }
     }
   }

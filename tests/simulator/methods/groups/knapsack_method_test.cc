@@ -66,6 +66,20 @@ TEST(Knapsack, TheOthersAreFilledOneAfterTheOther) {
   EXPECT_EQ(changes, 2);
 }
 
+TEST(Knapsack, AFewBytesTooManyAreOneOpLess) {
+  // Ten ops of 95 bytes have room, but for 10 of the 60 bytes that each needs while it runs.
+  std::vector<Op> ops;
+  for (OpIndex o = 0; o < 10; ++o) {
+    ops.push_back(
+        HeldOp("op" + std::to_string(o), 10, 100, 95, o == 0 ? std::vector<OpIndex>() : std::vector<OpIndex>{o - 1}));
+    ops.back().temp_bytes = 60;
+  }
+  const MethodResult result = KnapsackMethod({}).Place(HandTask(ops, FastAndSlow(1000)));
+  ASSERT_TRUE(result.placement);
+  EXPECT_EQ(std::ranges::count(*result.placement, 0), 9);
+  EXPECT_EQ(result.score->bytes_over, 0);
+}
+
 TEST(Knapsack, WhatItFindsFitsWhereTheSlowDeviceHasRoomForAll) {
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
