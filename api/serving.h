@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/graph/device_order.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/graph/placement.h"
 #include "simulator/machine/cluster.h"
@@ -22,7 +23,7 @@ struct ServedStep {
   int64_t tokens = 1;        // Tokens that the step makes for each stream; of kDecode and kBoth.
   int64_t context = 0;       // Tokens for which each stream's cache has room.
   int64_t most_context = 0;  // Tokens of context that the model was made for.
-  // Bytes by which what a device needs beside caches grows with each token of context, where it has caches.
+  // Bytes by which temp_bytes of each op that has some grow with each token of context, unless the op says otherwise.
   int64_t room_bytes_per_token = 0;
 };
 
@@ -33,18 +34,22 @@ std::optional<ServedStep> ServedStepOf(const OpGraph& graph);
 struct ServingFigures {
   ServedStep step;
   double stream_tokens_per_s = 0;  // Of one stream while its step runs alone; 0 for kPrefill.
-  // Of all streams, with so many steps in flight that the busiest device never waits. Each has caches of its own then,
-  // and the memory of those beside the first step's is not counted.
+  // Of all streams, with so many steps in flight that the busiest device never waits, or with one after the other where
+  // that is faster: the load of a device counts all its transfers, which may overlap within a step. Each step in flight
+  // has caches of its own, and the memory of those beside the first step's is not counted.
   double pipeline_tokens_per_s = 0;
   double first_token_s = 0;     // Of kPrefill: the prompt's time. Else 0.
   int64_t longest_context = 0;  // Tokens for each stream; 0: not even the weights fit.
   std::string limited_by = "";  // The device that limits longest_context; empty: the model does.
 };
 
-// placement: [n]. peak_bytes: [D] of that placement. The cache grows by attrs.cache_bytes_per_token of each op,
-// up to attrs.cache_most_tokens of it where that is given. Throws BadInput where that is no number of bytes.
+// placement: [n]. peak_bytes: [D] of that placement with these orders. The cache grows by attrs.cache_bytes_per_token of
+// each op, and what it needs while it runs by attrs.room_bytes_per_token (without it, as of ServedStep), both up to
+// attrs.cache_most_tokens where that is given. Throws BadInput where that is no number of bytes. REQUIRES: placement is
+// legal, and the orders can be followed.
 ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const ServedStep& step, const Placement& placement,
-                       const std::vector<int64_t>& peak_bytes, double makespan_us, double max_load_us);
+                       const std::vector<int64_t>& peak_bytes, double makespan_us, double max_load_us,
+                       const DeviceOrders& orders = {});
 
 // A line for each figure, each with `indent` before it and a line end after it.
 std::string ShownServing(const ServingFigures& figures, const std::string& indent);

@@ -166,14 +166,15 @@ NumpyArray<double> LoadsOfBusiest(const OpGraph& graph, const Cluster& cluster, 
 
 // None for a graph of no language model.
 nb::object ServingOf(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
-                     const InputArray<int64_t, 1>& peak_bytes, double makespan_us, double max_load_us) {
+                     const InputArray<int64_t, 1>& peak_bytes, double makespan_us, double max_load_us,
+                     const DeviceOrders& orders) {
   const std::optional<ServedStep> step = ServedStepOf(graph);
   if (!step) return nb::none();
   const std::span ops(placement.data(), placement.shape(0));
   CheckPlacement(graph, cluster, ops);
   const ServingFigures figures =
       Serving(graph, cluster, *step, Placement(ops.begin(), ops.end()),
-              {peak_bytes.data(), peak_bytes.data() + peak_bytes.shape(0)}, makespan_us, max_load_us);
+              {peak_bytes.data(), peak_bytes.data() + peak_bytes.shape(0)}, makespan_us, max_load_us, orders);
   nb::dict result;
   result["stream_tokens_per_s"] = figures.stream_tokens_per_s;
   result["pipeline_tokens_per_s"] = figures.pipeline_tokens_per_s;
@@ -222,7 +223,7 @@ void BindSimulation(nb::module_& module) {
       [](const OpGraph& graph, const Cluster& cluster) { return LoadBoundUs(SimGraph::Compile(graph, cluster)); },
       "graph"_a, "machine"_a, "No placement that fits the memory has a busiest device with less to do, in us.");
   module.def("serving", &ServingOf, "graph"_a, "machine"_a, "placement"_a, "peak_bytes"_a, "makespan_us"_a,
-             "max_load_us"_a,
+             "max_load_us"_a, "orders"_a,
              "What a placement of a language model is worth in tokens/s, and as text; None for other graphs.");
   module.def("trace", &Trace, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline as Chrome trace events, JSON.");

@@ -67,12 +67,6 @@ TEST(Serving, TheFullestDeviceLimitsTheContext) {
   figures = FiguresOf(kDecode, TwoDevices(145, 1000), {1, 1, 0}, {0, 300});
   EXPECT_EQ(figures.longest_context, 10 + 700 / 30);
   EXPECT_EQ(figures.limited_by, "x:1");
-  // 170 bytes left on x:1 are 7 tokens of 20 bytes and 4 that the device needs beside.
-  figures = FiguresOf(R"({"phase": "decode", "streams": 1, "tokens": 1, "context": 10, "most_context": 99,
-                          "room_bytes_per_token": 4})",
-                      TwoDevices(1000, 370), {0, 1, 0}, {100, 200});
-  EXPECT_EQ(figures.longest_context, 17);
-  EXPECT_EQ(figures.limited_by, "x:1");
   // Too full already: so many tokens less. Without any cache there, nothing helps.
   figures = FiguresOf(kDecode, TwoDevices(70, 1000), {0, 1, 0}, {100, 200});
   EXPECT_EQ(figures.longest_context, 7);
@@ -97,6 +91,45 @@ TEST(Serving, ACacheOfAWindowGrowsNoFurther) {
     EXPECT_EQ(longest(context, 900), 30) << context;
     EXPECT_EQ(longest(context, 1'000'000), 1000) << context;
   }
+}
+
+TEST(Serving, WhatAnOpNeedsWhileItRunsGrowsUnlessItSaysOtherwise) {
+  // At each context the device holds 10 bytes a token beside what one of the ops needs: 4 bytes a token, or 1,000.
+  const auto longest = [](int64_t context, int64_t memory_bytes) {
+    const OpGraph graph = ParseGraph(
+        StrCat(R"({"format": "emplace.graph/1", "name": "m", "meta": {"llm": {"phase": "decode", "streams": 1,
+        "tokens": 1, "most_context": 2000, "room_bytes_per_token": 4, "context": )",
+               context, R"(}}, "ops": [{"name": "attn", "cost_us": 1, "param_bytes": )", 10 * context,
+               R"(, "temp_bytes": )", 4 * context, R"(, "attrs": {"cache_bytes_per_token": 10}},
+        {"name": "experts", "cost_us": 1, "temp_bytes": 1000, "attrs": {"room_bytes_per_token": 0}},
+        {"name": "elsewhere", "cost_us": 1, "temp_bytes": )",
+               4 * context, "}]}"),
+        "m.json");
+    const std::vector<int64_t> peaks = {10 * context + std::max<int64_t>(4 * context, 1000), 4 * context};
+    return Serving(graph, TwoDevices(memory_bytes, 4000), *ServedStepOf(graph), {0, 0, 1}, peaks, 1, 1);
+  };
+  for (const int64_t context : {1, 10, 249, 250, 251, 900}) {
+    for (const int64_t memory_bytes : {900, 1000, 1050, 2345, 3499, 3500, 3513, 3514, 9999, 13'999}) {
+      int64_t expected = 0;
+      while (10 * (expected + 1) + std::max<int64_t>(4 * (expected + 1), 1000) <= memory_bytes) ++expected;
+      const ServingFigures figures = longest(context, memory_bytes);
+      EXPECT_EQ(figures.longest_context, expected) << context << " " << memory_bytes;
+      EXPECT_EQ(figures.limited_by, "x:0");
+    }
+    // 4,000 bytes of the other device are enough for 1,000 tokens.
+    EXPECT_EQ(longest(context, 100'000).longest_context, 1000);
+    EXPECT_EQ(longest(context, 100'000).limited_by, "x:1");
+  }
+}
+
+TEST(Serving, ManyStreamsAreNoSlowerThanOneStepAfterTheOther) {
+  const OpGraph graph = GraphWith(kDecode);
+  const auto tokens_per_s = [&](double makespan_us, double max_load_us) {
+    return Serving(graph, TwoDevices(1000, 1000), *ServedStepOf(graph), {0, 1, 0}, {100, 200}, makespan_us, max_load_us)
+        .pipeline_tokens_per_s;
+  };
+  EXPECT_DOUBLE_EQ(tokens_per_s(50'000, 20'000), 200);
+  EXPECT_DOUBLE_EQ(tokens_per_s(10'000, 20'000), 400);
 }
 
 TEST(Serving, OtherGraphsServeNothing) {

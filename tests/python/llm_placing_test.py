@@ -124,6 +124,24 @@ def test_the_longest_context_fits_and_one_token_more_does_not(llama):
         assert bool(emplace.simulate(longer, machine, np.zeros(longer.num_ops, dtype=int)).feasible) == fits
 
 
+@pytest.mark.parametrize("room", [1.003, 1.01, 1.05])
+def test_the_longest_context_where_experts_need_most(room, tmp_path):
+    """While experts compute no mask of the context arrives, so that at first only the caches grow."""
+    path = write_gguf(tmp_path / "m.gguf", layers=3, experts=4)
+
+    def of(context):
+        graph = emplace.llm.load(path, context=context, kinds="rtx4090")
+        return graph, np.zeros(graph.num_ops, dtype=int)
+    graph, placement = of(100)
+    peak = emplace.simulate(graph, machine_of(("gpu:0", "rtx4090", 1e9)), placement).peak_bytes[0]
+    machine = machine_of(("gpu:0", "rtx4090", float(peak * room)))
+    longest = emplace.Plan.of(graph, machine, placement).serving["longest_context"]
+    assert 100 < longest < 1024
+    for context, fits in ((longest, True), (longest + 1, False)):
+        graph, placement = of(context)
+        assert bool(emplace.simulate(graph, machine, placement).feasible) == fits
+
+
 def test_what_fits_nowhere_says_what_is_missing(llama):
     graph = emplace.llm.load(llama, context=100_000)
     machine = machine_of(("gpu:0", "rtx4090", 8e9), ("gpu:1", "rtx3060", 6e9))

@@ -16,7 +16,7 @@ PlaceReport::PlaceReport(const OpGraph& graph, const Cluster& cluster, const std
   const ChosenPlacement& chosen = placed.chosen;
   if (const std::optional<ServedStep> step = ServedStepOf(graph)) {
     serving_ = Serving(graph, cluster, *step, chosen.placement, chosen.score.peak_bytes, chosen.score.makespan_us,
-                       chosen.score.max_load_us);
+                       chosen.score.max_load_us, chosen.orders);
   }
 }
 

@@ -63,7 +63,7 @@ class Pass:
         in_flight = settings.steps_in_flight
         seen = min(self._seen, layer.window) if layer.window else self._seen
         kept = layer.kept_tokens(settings)
-        attrs = {"cache_bytes_per_token": in_flight * layer.cache_bytes(settings, 1)}
+        attrs = {"cache_bytes_per_token": in_flight * layer.cache_bytes(settings, 1)} if ops.holds else {}
         if layer.window:
             attrs["cache_most_tokens"] = layer.window + settings.chunk
         # What the matrix behind it reads: the values of all heads.
@@ -71,7 +71,7 @@ class Pass:
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv], flops=2.0 * ops.tokens * seen * layer.score_numbers,
                        moved=layer.cache_bytes(settings, 1) * seen + 2 * ops.hidden_bytes() / ops.chunks,
                        out_bytes=out_bytes, tensors=layer.tensors.get("attn", ()), held=in_flight * layer.cache_bytes(settings, kept),
-                       temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs=attrs if ops.holds else None)
+                       temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs=attrs)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]
@@ -107,7 +107,8 @@ class Pass:
             inputs.append(ops.weights(block, op, tensors))
         return ops.add(block, op, OpClass.MATMUL, inputs, flops=2.0 * ops.tokens * used * of_one,
                        moved=all_bytes * read + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=ops.hidden_bytes(), tensors=tensors,
-                       held=0 if len(inputs) > 1 else held, temp=ops.room(2 * ops.width + used * rows) + ops.arriving(0), part=work)
+                       held=0 if len(inputs) > 1 else held, temp=ops.room(2 * ops.width + used * rows) + ops.arriving(0), part=work,
+                       attrs={"room_bytes_per_token": 0})  # No mask arrives for experts.
 
     def _head(self, hidden: str) -> str:
         known, streams = self._checkpoint.by_name, self._ops.settings.streams
