@@ -114,11 +114,13 @@ def read_json_documents(path: str | os.PathLike) -> list:
 
 
 def read_json(path: str | os.PathLike) -> dict:
-    """The file's object; an empty one where it holds something else. Raises BadInput as `read_json_documents` does."""
+    """The file's object. Raises BadInput where it holds something else, and as `read_json_documents` does."""
     documents = read_json_documents(path)
     if len(documents) > 1:
         raise BadInput(f"{path}: holds {len(documents)} JSON values one after the other, expected one")
-    return documents[0] if isinstance(documents[0], dict) else {}
+    if not isinstance(documents[0], dict):
+        raise BadInput(f"{path}: holds {json.dumps(documents[0])[:60]}, expected an object of JSON")
+    return documents[0]
 
 
 def import_file(path: str | os.PathLike) -> types.ModuleType:

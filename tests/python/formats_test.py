@@ -73,7 +73,7 @@ def test_a_key_that_is_given_twice(text, place, tmp_path):
 
 @pytest.mark.parametrize("data, error", [
     (b"", "1:1: is no JSON"), (b"\xff{}", "byte 0 is no text in UTF-8"), (b"[" * 100_000, "nested too deeply"),
-    (b"1" * 10_000, "a whole number of thousands of digits"), (b"{} {}", "holds 2 JSON values"), (b"\x1f\x8b\x08", "cannot be read"), (b"NaN", "no lists"),
+    (b"1" * 10_000, "a whole number of thousands of digits"), (b"{} {}", "holds 2 JSON values"), (b"\x1f\x8b\x08", "cannot be read"), (b"NaN", "holds NaN, expected an object"),
 ])
 def test_damaged_json(data, error, tmp_path):
     (tmp_path / "w.json").write_bytes(data)

@@ -339,7 +339,7 @@ def test_a_text_of_two_lines_is_shown_in_one(tmp_path):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("text, error", [("", "is no JSON"), ("[]", "model_type is missing"), ('{"a": 1, "a": 2}', "given twice")])
+@pytest.mark.parametrize("text, error", [("", "is no JSON"), ("[]", r"config\.json: holds \[\], expected an object"), ('{"a": 1, "a": 2}', "given twice")])
 def test_text_that_is_no_config(text, error, tmp_path):
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(emplace.BadInput, match=error):

@@ -91,7 +91,7 @@ def trace_with(**change):
     (trace_with(name=[1]), "{}", r"node 0: \[1\] is no text"),
     (trace_with(inputs={"values": 3}), "{}", "node 0: 3 is no list"),
     (trace_with(outputs=[]), "{}", "node 0: attrs, inputs or outputs are of another form"),
-    ('{"schema": "1.1.1", "nodes": []}', "[]", r"times\.json: has no list 'traceEvents'"),
+    ('{"schema": "1.1.1", "nodes": []}', "[]", r"times\.json: holds \[\], expected an object"),
     ('{"schema": "1.1.1", "nodes": []}', '{"traceEvents": [3]}', r"times\.json: 3 is no event"),
     ('{"schema": "1.1.1", "nodes": []}', '{"traceEvents": [{"cat": "cpu_op", "args": {"Record function id": 1}}]}', "is no event"),
 ])

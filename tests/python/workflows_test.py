@@ -95,7 +95,7 @@ RUNS = ("workflow", "execution", "tasks")
 
 
 @pytest.mark.parametrize("workflow, error", [
-    ([], "is no recorded workflow"),
+    ([], "expected an object"),
     ({}, "is no recorded workflow"),
     (changed(("workflow",), {"tasks": []}), "is no recorded workflow, expected WfCommons' WfFormat 1.5"),
     (changed(TASKS, {"a": 3}), "is no recorded workflow"),
