@@ -55,10 +55,10 @@ def test_more_streams_read_the_weights_once_and_their_caches_each(llama):
 
 def test_steps_in_flight_have_caches_of_their_own_and_one_is_read(llama):
     one, three = (emplace.llm.load(llama, context=1000, streams=2, steps_in_flight=count) for count in (1, 3))
-    caches = {name: op.get("param_bytes", 0) for name, op in by_name(one).items() if name.endswith(".attn")}
+    of_one = by_name(one)
     for name, op in by_name(three).items():
-        assert op.get("param_bytes", 0) == (3 * caches[name] if name in caches else by_name(one)[name].get("param_bytes", 0))
-        assert op["cost_us"] == by_name(one)[name]["cost_us"]
+        assert op.get("param_bytes", 0) == (3 if name.endswith(".attn") else 1) * of_one[name].get("param_bytes", 0)
+        assert op["cost_us"] == of_one[name]["cost_us"]
     machine = emplace.Machine([emplace.Device("gpu:0", "rtx4090", 24e9)], bandwidth_bytes_per_us=10_000)
     one, three = (emplace.Plan.of(graph, machine, np.zeros(len(graph), dtype=np.int32)) for graph in (one, three))
     assert "-c 6000 -np 6" in emplace.llm.flags("llama.cpp", three) and "-c 2000 -np 2" in emplace.llm.flags("llama.cpp", one)
@@ -142,6 +142,19 @@ def test_the_longest_context_does_not_depend_on_the_one_that_was_asked_for(tmp_p
         graph = emplace.llm.load(write_config(tmp_path, config), context=context, kinds="rtx3090")
         longest.append(emplace.place(graph, machine, progress=False).serving["longest_context"])
     assert len(set(longest)) == 1 and longest[0] > 5000
+
+
+@pytest.mark.parametrize("window", [0, 1, 7, 20, 64, 100])
+def test_a_token_of_a_prompt_sees_no_more_than_a_window(window, tmp_path):
+    config = {"model_type": "gemma2", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+              "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 100, "max_position_embeddings": 512, "torch_dtype": "bfloat16",
+              "sliding_window": window or None}
+    write_config(tmp_path, config)
+    for phase, tokens in (("prefill", range(1, 65)), ("decode", [64])):
+        steps = {"prompt": 64} if phase == "prefill" else {}
+        ops = by_name(emplace.llm.load(tmp_path, context=64, phase=phase, kinds="rtx3090", **steps))
+        for layer, most in ((0, window or 64), (1, 64)):
+            assert ops[f"blk.{layer}.attn"]["flops"] == pytest.approx(2 * 4 * 2 * 16 * sum(min(token, most) for token in tokens))
 
 
 def test_what_goes_from_op_to_op_is_what_the_next_one_reads(tmp_path):

@@ -91,6 +91,12 @@ class Layer:
         if windowed:
             self.window = number("attention.sliding_window", 0)
 
+    def seen_tokens(self, tokens: int, context: int) -> float:
+        """Tokens that each of the last `tokens` ones of a context attends to, itself included, in the mean."""
+        whole = max(0, min(tokens, context - self.window)) if self.window else 0  # So many see as many as a window has,
+        before = tokens - whole  # and these ones, the first of them, all that are before them.
+        return (whole * self.window + before * (context - whole - (before - 1) / 2)) / tokens
+
     def kept_tokens(self, settings: Settings) -> int:
         """Tokens of a stream for which this layer's cache has room: with a window, those and a chunk of new ones."""
         return min(settings.context, self.window + settings.chunk) if self.window else settings.context

@@ -21,7 +21,7 @@ class Pass:
         passes share. after: the op that it waits for; empty: none."""
         self._checkpoint, self._layers, self._routing, self._after = checkpoint, layers, routing, after
         self._ops = OpWriter(checkpoint, settings, roofline, ops, prefix=prefix, tokens=tokens, holds=holds)
-        self._seen = context - (tokens - 1) / 2  # Tokens that a token attends to, in the mean.
+        self._tokens, self._context = tokens, context
 
     def write(self) -> str:
         """Adds the ops, and returns the name of the last one."""
@@ -61,7 +61,7 @@ class Pass:
     def _attention(self, layer: Layer, qkv: str) -> str:
         ops, settings = self._ops, self._ops.settings
         in_flight = settings.steps_in_flight
-        seen = min(self._seen, layer.window) if layer.window else self._seen
+        seen = layer.seen_tokens(self._tokens, self._context)
         kept = layer.kept_tokens(settings)
         attrs = {"cache_bytes_per_token": in_flight * layer.cache_bytes(settings, 1)} if ops.holds else {}
         if layer.window:
