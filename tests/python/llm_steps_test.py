@@ -244,6 +244,9 @@ def test_what_stays_together(qwen):
     ({"phase": "chat"}, "phase is 'chat', expected one of decode, prefill, both"),
     ({"phase": "prefill", "prompt": 5000, "context": 4096}, "a prompt of 5000 tokens and 0 more do not go into a context of 4096"),
     ({"kv_type": "Q9"}, "the type of numbers is 'Q9', expected one of"),
+    ({"kv_type": None}, "kv_type is None, expected the name of a type of numbers"),
+    ({"weight_type": 5}, "weight_type is 5, expected the name of a type of numbers"),
+    ({"routing": 5}, "routing is 5, expected the path of a file"),
     ({"weight_type": "Q9"}, "the type of numbers is 'Q9', expected one of"),
     ({"together": "all"}, "together is 'all', expected one of layers, attention, nothing"),
     ({"kinds": "rtx4909"}, "'rtx4909' is no folder, no file and no device kind, expected such as rtx4090"),
@@ -252,6 +255,12 @@ def test_what_stays_together(qwen):
 def test_what_cannot_be(arguments, error, llama):
     with pytest.raises(emplace.BadInput, match=error):
         emplace.llm.load(llama, **arguments)
+
+
+@pytest.mark.parametrize("path", [None, 5, b"m.gguf", ["m.gguf"]])
+def test_a_path_is_one(path):
+    with pytest.raises(emplace.BadInput, match="path is .*, expected the path of a file or a folder"):
+        emplace.llm.load(path)
 
 
 def test_a_model_of_more_bytes_than_there_can_be(tmp_path):

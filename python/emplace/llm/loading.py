@@ -28,11 +28,24 @@ def read_checkpoint(path: str | os.PathLike, *, weight_type: str | None = None) 
 
     weight_type: type that the matrices of a config.json are to have, such as "Q4_K"; None: as it says. Raises BadInput.
     """
+    _check_path("path", path)
     if _is_gguf(path):
         if weight_type is not None:
             raise BadInput(f"{path}: says itself of which types its tensors are, expected no weight type beside a GGUF file")
         return read_gguf(path)
-    return read_config(path, weight_type=weight_type and weight_type.upper())
+    return read_config(path, weight_type=None if weight_type is None else _type_name("weight_type", weight_type))
+
+
+def _check_path(name: str, path: str | os.PathLike) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadInput(f"{name} is {path!r}, expected the path of a file or a folder")
+
+
+def _type_name(name: str, given: str) -> str:
+    """GGUF's name of a type of numbers, which may be given in small letters."""
+    if not isinstance(given, str):
+        raise BadInput(f"{name} is {given!r}, expected the name of a type of numbers such as Q8_0")
+    return given.upper()
 
 
 def files_of(path: str | os.PathLike) -> list[pathlib.Path]:
@@ -78,7 +91,7 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     most = checkpoint.number("context_length", 8192)
     context = min(most, 8192) if context is None else context
     activation_bytes = 4 if _is_gguf(path) or weight_type is not None else _HF_ACTIVATION_BYTES
-    settings = Settings(context, streams, str(kv_type).upper(), activation_bytes, chunk, each_expert, stream_weights, together, steps_in_flight)
+    settings = Settings(context, streams, _type_name("kv_type", kv_type), activation_bytes, chunk, each_expert, stream_weights, together, steps_in_flight)
     steps = _Steps.of(phase, prompt, tokens, context)
     if context > most:
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", Unmapped, stacklevel=2)
@@ -132,6 +145,7 @@ def _shares_of(routing: str | os.PathLike | None, checkpoint: Checkpoint, layers
     """Of each layer that the file names, by name, the share of tokens that each of its experts gets."""
     if routing is None:
         return {}
+    _check_path("routing", routing)
     shares = read_routing(routing)
     if unknown := sorted(shares.keys() - {layer.name for layer in layers if layer.experts}):
         raise BadInput(f"{os.fspath(routing)}: {unknown[0]} is no layer with experts of {checkpoint.name}")
