@@ -51,6 +51,16 @@ def test_a_split_model_is_read_from_any_of_its_files(tmp_path):
         read_gguf(parts[0])
 
 
+@pytest.mark.parametrize("name", ["model.gguf", "other-00002-of-00005.gguf", "other-00001-of-00002.gguf", "other-00003-of-00004.gguf"])
+def test_a_part_of_a_split_model_has_its_own_name(name, tmp_path):
+    write_gguf(None, layers=2, writer=gguf.GGUFWriter(tmp_path / "s.gguf", "llama", split_max_tensors=5))
+    part = sorted(tmp_path.glob("s-*.gguf"))[2]
+    assert part.name == "s-00003-of-00005.gguf"
+    part.rename(tmp_path / name)
+    with pytest.raises(emplace.BadInput, match=rf"{name}: is part 3 of 5 of a model, expected a name that ends in -00003-of-00005\.gguf, "):
+        read_gguf(tmp_path / name)
+
+
 def test_a_file_that_is_cut_off_is_an_error_wherever(tmp_path):
     data = write_gguf(tmp_path / "m.gguf", layers=1, vocabulary=5).read_bytes()
     for size in [*range(0, 4000, 7), len(data) - 1]:

@@ -175,9 +175,22 @@ def parts(path: pathlib.Path) -> list[pathlib.Path]:
     return [path.with_name(f"{split[1]}-{part:05d}-of-{count:05d}.gguf") for part in range(1, count + 1)]
 
 
+def _read_part(path: pathlib.Path, number: int, count: int) -> tuple[dict, list[Tensor]]:
+    """A file, by whose name it is this part of so many. Raises BadInput where the file says otherwise."""
+    metadata, tensors = _read_one(path)
+    index, total = metadata.get("split.no"), metadata.get("split.count")
+    if isinstance(index, int) and isinstance(total, int) and total > 1 and (index + 1, total) != (number, count):
+        raise BadInput(f"{path}: is part {index + 1} of {total} of a model, expected a name that ends in -{index + 1:05d}-of-{total:05d}.gguf, "
+                       "and the other parts beside it")
+    return metadata, tensors
+
+
 def read_gguf(path: str | os.PathLike) -> Checkpoint:
     """Reads a GGUF file, or all files of a split model of which `path` is one. Raises BadInput where it is none, or is cut off."""
-    files = [_read_one(part) for part in parts(pathlib.Path(path))]
+    given, names = pathlib.Path(path), parts(pathlib.Path(path))
+    # The given one comes first: by its header one knows whether the names of the others are right.
+    read = {part: _read_part(part, names.index(part) + 1, len(names)) for part in sorted(names, key=lambda part: part != given)}
+    files = [read[part] for part in names]
     metadata = files[0][0]
     tensors = [tensor for _, part in files for tensor in part]
     names = [tensor.name for tensor in tensors]
