@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from emplace.llm.checkpoint import TYPE_SIZES, Tensor
 from emplace.llm.gguf_file import read_gguf
+from emplace.llm.layers import layers_of
 from llm_models import write_gguf
 
 
@@ -59,6 +60,22 @@ def test_a_part_of_a_split_model_has_its_own_name(name, tmp_path):
     part.rename(tmp_path / name)
     with pytest.raises(emplace.BadInput, match=rf"{name}: is part 3 of 5 of a model, expected a name that ends in -00003-of-00005\.gguf, "):
         read_gguf(tmp_path / name)
+
+
+@pytest.mark.parametrize(("architecture", "keys", "windows"), [
+    ("gemma2", {}, [8, 0, 8, 0, 8, 0, 8, 0, 8]), ("gemma3", {}, [8] * 5 + [0] + [8] * 3), ("olmo2", {}, [8, 8, 8, 0] * 2 + [8]),
+    ("exaone4", {}, [8, 8, 8, 0] * 2 + [8]), ("plamo3", {}, [8] * 7 + [0, 8]), ("smallthinker", {}, [0, 8, 8, 8] * 2 + [0]),
+    ("llama4", {"sliding_window": None}, [8192, 8192, 8192, 0] * 2 + [8192]), ("llama4", {"sliding_window": 0}, [0] * 9),
+    ("olmo2", {"sliding_window": None}, [0] * 9), ("llama", {}, [0] * 9), ("phi3", {}, [0] * 9),
+    ("smallthinker", {"sliding_window_pattern": 3}, [0, 8, 8] * 3), ("llama", {"sliding_window_pattern": 3}, [8, 8, 0] * 3),
+])
+def test_layers_with_a_window_are_those_of_llama_cpp(architecture, keys, windows, tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", architecture)
+    for key, value in ({"sliding_window": 8} | keys).items():
+        if value is not None:
+            writer.add_uint32(f"{architecture}.attention.{key}", value)
+    write_gguf(None, layers=9, vocabulary=8, writer=writer)
+    assert [layer.window for layer in layers_of(read_gguf(tmp_path / "m.gguf"))] == windows
 
 
 def test_a_file_that_is_cut_off_is_an_error_wherever(tmp_path):

@@ -7,8 +7,12 @@ from emplace._core import BadInput
 from emplace.llm.checkpoint import MOST_LAYERS, Checkpoint, Tensor, type_sizes
 from emplace.llm.settings import Settings
 
-# How often a layer attends to all tokens and not to a window, where the file does not say it (llama-model.cpp of llama.cpp).
-_FULL_ATTENTION_EACH = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "cohere2": 4}
+# How often a layer attends to all tokens and not to a window, where the file does not say it (set_swa_pattern in llama.cpp).
+_FULL_ATTENTION_EACH = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "cohere2": 4, "exaone4": 4, "exaone-moe": 4, "llama4": 4, "olmo2": 4,
+                        "plamo3": 8, "smallthinker": 4}
+_FULL_ATTENTION_FIRST = ("smallthinker", "cohere2moe")  # It is the first of so many layers, and of all others the last one.
+# Where the file has no window. Llama 4 divides a text into parts of so many tokens, which see no other part: never more than a window.
+_WINDOWS = {"llama4": 8192}
 # Layer, tensor and part. A scale is of a matrix whose type of numbers needs one, such as NVFP4.
 LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias|scale|input_scale)")
 # Tensors of a layer by the op that reads them.
@@ -87,9 +91,10 @@ class Layer:
         if isinstance(every, list):
             windowed = bool(every[self.index]) if self.index < len(every) else False
         else:
-            windowed = isinstance(every, int) and every > 1 and (self.index + 1) % every != 0
+            full = 0 if checkpoint.architecture in _FULL_ATTENTION_FIRST else -1
+            windowed = isinstance(every, int) and every > 1 and (self.index - full) % every != 0
         if windowed:
-            self.window = number("attention.sliding_window", 0)
+            self.window = number("attention.sliding_window", _WINDOWS.get(checkpoint.architecture, 0))
 
     def seen_tokens(self, tokens: int, context: int) -> float:
         """Tokens that each of the last `tokens` ones of a context attends to, itself included, in the mean."""
