@@ -248,6 +248,8 @@ def test_a_weight_type_is_that_of_matrices(tmp_path):
 
 @pytest.mark.parametrize("quantization, found", [
     ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "I8"), ({"quant_method": "awq", "bits": 4}, "Q4_0"),
+    ({"quant_method": "awq", "bits": 4, "group_size": 128}, "IQ4_XS"), ({"quant_method": "gptq", "bits": 4, "group_size": 32}, "Q4_0"),
+    ({"quant_method": "gptq", "bits": 4, "group_size": -1}, "IQ4_XS"), ({"quant_method": "gptq", "bits": 8, "group_size": 128}, "Q8_0"),
     ({"quant_method": "gptq", "bits": 4}, "Q4_0"), ({"quant_method": "gptq", "bits": 8}, "Q8_0")])
 def test_quantized_weights(quantization, found, tmp_path):
     path = published("Qwen3-30B-A3B", tmp_path, quantization_config=quantization)

@@ -20,6 +20,9 @@ _TOLERANCE = 0.03  # Between the bytes that an index has and those of the tensor
 _DTYPES = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
 # By the method and the bits of quantization_config: the type whose blocks take about as many bytes. 0: the method has one size.
 _QUANTIZED = {("fp8", 0): "I8", ("mxfp4", 0): "MXFP4", ("awq", 4): "Q4_0", ("gptq", 4): "Q4_0", ("gptq", 8): "Q8_0"}
+# Numbers of a row for which AWQ and GPTQ have one scale of 16 bits and one zero of 4, so that 4 bits are at most 4.16: IQ4_XS has 4.25,
+# and Q4_0 4.5. -1: the whole row.
+_WIDE_GROUPS = (-1, 128, 256, 512, 1024)
 # What llama.cpp takes for rows that are not whole blocks of 256 (llama-quant.cpp, tensor_type_fallback).
 _FALLBACKS = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0", "TQ1_0": "Q4_0", "TQ2_0": "Q4_0"}
 _OUTER = ("dtype", "torch_dtype", "quantization_config", "tie_word_embeddings")  # Keys that a model around a text model decides.
@@ -228,6 +231,8 @@ class _Config:
                              f"{', '.join(sorted({name for name, _ in _QUANTIZED}))}, or a weight type to be given")
         if 0 not in sizes and (not isinstance(bits, int) or bits not in sizes):
             raise self.error("quantization_config.bits", bits, f"{' or '.join(map(str, sizes))}, or a weight type to be given")
+        if bits == 4 and quantization.get("group_size") in _WIDE_GROUPS:
+            return "IQ4_XS"
         return sizes[0] if 0 in sizes else sizes[bits]
 
 
