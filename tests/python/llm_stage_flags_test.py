@@ -58,6 +58,54 @@ def test_commands(runtime, where, text):
     assert flags(runtime, where) == text
 
 
+@pytest.mark.parametrize(("runtime", "lines"), [
+    ("vllm", ["# On this computer, where ADDRESS is its own:",
+              'CUDA_VISIBLE_DEVICES="1" VLLM_PP_LAYER_PARTITION="3,2" vllm serve MODEL --pipeline-parallel-size 2 --nnodes 2 --node-rank 0 '
+              "--master-addr ADDRESS", "# On 10.0.0.2:",
+              'VLLM_PP_LAYER_PARTITION="3,2" vllm serve MODEL --pipeline-parallel-size 2 --nnodes 2 --node-rank 1 --master-addr ADDRESS --headless']),
+    ("sglang", ["# On this computer, where ADDRESS is its own:",
+                'CUDA_VISIBLE_DEVICES="1" SGLANG_PP_LAYER_PARTITION="3,2" python3 -m sglang.launch_server --model-path MODEL --pp-size 2 '
+                "--nnodes 2 --node-rank 0 --dist-init-addr ADDRESS:20000", "# On 10.0.0.2:",
+                'SGLANG_PP_LAYER_PARTITION="3,2" python3 -m sglang.launch_server --model-path MODEL --pp-size 2 --nnodes 2 --node-rank 1 '
+                "--dist-init-addr ADDRESS:20000"]),
+    ("megatron", ["# On this computer, where ADDRESS is its own:",
+                  'CUDA_VISIBLE_DEVICES="1" torchrun --nnodes 2 --node-rank 0 --master-addr ADDRESS --nproc-per-node 1 pretrain_gpt.py '
+                  '--num-layers 5 --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "Et*3|t*2L"', "# On 10.0.0.2:",
+                  "torchrun --nnodes 2 --node-rank 1 --master-addr ADDRESS --nproc-per-node 1 pretrain_gpt.py --num-layers 5 "
+                  '--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "Et*3|t*2L"']),
+])
+def test_a_command_for_each_computer(runtime, lines):
+    where = layout(["gpu:1", "10.0.0.2:50052"], [0, 0, 0, 1, 1])
+    assert flags(runtime, where).splitlines() == ["# Devices by rank: gpu:1, 10.0.0.2:50052", *lines]
+
+
+@pytest.mark.parametrize("runtime", ON_GPUS)
+def test_computers_go_by_rank(runtime):
+    servers = ["10.0.0.2:50052", "10.0.0.2:50053", "gpu:0", "gpu:1"]
+    lines = flags(runtime, layout(servers, [0, 1, 3, 2])).splitlines()
+    assert [line for line in lines if line.startswith("# On")] == ["# On 10.0.0.2:", "# On this computer:"]
+    commands = [line for line in lines if not line.startswith("#")]
+    assert all(f"--node-rank {index} " in command + " " and "10.0.0.2" in command for index, command in enumerate(commands))
+    assert "CUDA_VISIBLE_DEVICES" not in commands[0] and commands[1].startswith('CUDA_VISIBLE_DEVICES="1,0" ')
+    # All on one other computer.
+    assert flags(runtime, layout(servers, [0, 1])).splitlines()[1:] == [
+        "# On 10.0.0.2:", flags(runtime, layout(["gpu:0", "gpu:1"], [0, 1])).removesuffix("\n")]
+    with pytest.raises(emplace.BadInput, match=f"{runtime} has the GPUs of a computer one after the other, and here they are 1 on this computer, "
+                       "then 1 on 10.0.0.2, then 1 on this computer; expected"):
+        flags(runtime, layout(["gpu:0", "10.0.0.2:50052", "gpu:1"], [0, 1, 2]))
+
+
+def test_computers_with_unlike_numbers_of_gpus():
+    where = layout(["gpu:0", "gpu:1", "10.0.0.2:50052"], [0, 1, 2])
+    for runtime in ("vllm", "sglang"):
+        with pytest.raises(emplace.BadInput, match=f"{runtime} uses as many GPUs on each computer, and here they are 2 on this computer, "
+                           "1 on 10.0.0.2; expected"):
+            flags(runtime, where)
+    for runtime in ("megatron", "torchtitan"):
+        commands = [line for line in flags(runtime, where).splitlines() if not line.startswith("#")]
+        assert [re.search(r"--nproc-per-node (\d)", command)[1] for command in commands] == ["2", "1"]
+
+
 @pytest.mark.parametrize(("runtime", "flag"), [("vllm", "--kv-cache-dtype fp8"), ("sglang", "--kv-cache-dtype fp8_e5m2")])
 def test_a_cache_of_8_bits(runtime, flag):
     assert flags(runtime, replace(TWO, served={"kv_type": "Q8_0"})) == flags(runtime, TWO)[:-1] + f" {flag}\n"

@@ -2,16 +2,18 @@
 
 MODEL, MODULE and CONFIG in a command are for its reader to fill in. A command has CUDA_VISIBLE_DEVICES where GPUs are named by their
 numbers, such as cuda:1, and those of ranks 0, 1, ... are not 0, 1, ...; these numbers follow CUDA_DEVICE_ORDER. Where GPUs have other
-names, a comment has these by rank.
+names, a comment has these by rank. Where devices are named HOST:PORT, there is a command for each computer.
 """
 import itertools
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from emplace._core import BadInput
-from emplace.llm.layout import POSSIBLE, Layout, backend_names, backends_of, gpu_numbers, host_devices, kinds_of
+from emplace.llm.layout import POSSIBLE, Layout, backend_names, backends_of, gpu_numbers, has_address, host_devices, kinds_of
 
 _EXO = "http://localhost:52415/instance"
+_SGLANG_PORT = 20000  # On which SGLang's computers find each other; any free one.
 
 
 def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[int]:
@@ -40,14 +42,62 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
     return devices
 
 
-def _command(layout: Layout, ranks: list[int], variables: Mapping[str, str], command: str) -> str:
-    """A shell command with environment variables, whose processes are on these devices by rank."""
-    numbers, comment = gpu_numbers(layout.machine, ranks, ("gpu", "cuda")), ""
-    if numbers is None and len(layout.machine.devices) > 1:
-        comment = f"# Devices by rank: {', '.join(layout.machine.devices[device].name for device in ranks)}\n"
-    elif numbers is not None and numbers != list(range(len(ranks))):
-        variables = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, numbers)), **variables}
-    return comment + "".join(f'{name}="{value}" ' for name, value in variables.items()) + command + "\n"
+@dataclass(frozen=True)
+class _Computer:
+    """One of the computers on which a pipeline runs."""
+    host: str  # Empty: this one.
+    devices: list[int]  # By rank.
+    index: int = 0
+    count: int = 1  # Of all computers.
+    first: str = ""  # The address of the first one.
+
+
+def _computers(layout: Layout, ranks: list[int]) -> list[_Computer]:
+    """The computers of the devices, by rank."""
+    names = [device.name for device in layout.machine.devices]
+    found = [(host, list(devices)) for host, devices in itertools.groupby(
+        ranks, lambda device: names[device].rpartition(":")[0] if has_address(names[device]) else "")]
+    return [_Computer(host, devices, index, len(found), found[0][0] or "ADDRESS") for index, (host, devices) in enumerate(found)]
+
+
+def _check_computers(runtime: str, computers: list[_Computer], alike: bool) -> None:
+    """Raises BadInput where ranks of a computer do not follow each other. alike: also where they have unlike numbers of GPUs."""
+    shown = [f"{len(computer.devices)} on {computer.host or 'this computer'}" for computer in computers]
+    if len({computer.host for computer in computers}) < len(computers):
+        raise BadInput(f"{runtime} has the GPUs of a computer one after the other, and here they are {', then '.join(shown)}; expected a "
+                       "placement in which layers do not come back to a computer")
+    if alike and len({len(computer.devices) for computer in computers}) > 1:
+        raise BadInput(f"{runtime} uses as many GPUs on each computer, and here they are {', '.join(shown)}; expected a machine with the same "
+                       "number of each")
+
+
+def _command(layout: Layout, runtime: str, ranks: list[int], variables: Mapping[str, str], command: Callable[[_Computer], str], *,
+             alike: bool) -> str:
+    """A shell command for each computer, with environment variables, whose processes are on these devices by rank.
+
+    alike: computers have the same number of GPUs. Raises BadInput as of _check_computers.
+    """
+    computers, text = _computers(layout, ranks), ""
+    _check_computers(runtime, computers, alike)
+    if gpu_numbers(layout.machine, ranks, ("gpu", "cuda")) is None and len(layout.machine.devices) > 1:
+        text = f"# Devices by rank: {', '.join(layout.machine.devices[device].name for device in ranks)}\n"
+    for computer in computers:
+        own = dict(variables)
+        numbers = None if computer.host else gpu_numbers(layout.machine, computer.devices, ("gpu", "cuda"))
+        if numbers is not None and numbers != list(range(len(numbers))):
+            own = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, numbers)), **own}
+        if computer.host:
+            text += f"# On {computer.host}:\n"
+        elif len(computers) > 1:
+            text += "# On this computer" + (", where ADDRESS is its own:\n" if computer.first == "ADDRESS" else ":\n")
+        text += "".join(f'{name}="{value}" ' for name, value in own.items()) + command(computer) + "\n"
+    return text
+
+
+def _torchrun(computer: _Computer) -> str:
+    """The start of a command that runs a process on each GPU."""
+    joined = f"--nnodes {computer.count} --node-rank {computer.index} --master-addr {computer.first} " if computer.count > 1 else ""
+    return f"torchrun {joined}--nproc-per-node {len(computer.devices)}"
 
 
 def context_flag(step: Mapping, flag: str) -> str:
@@ -74,17 +124,23 @@ def _sizes(layout: Layout, ranks: list[int]) -> str:
 def _vllm(layout: Layout) -> str:
     """A command of vLLM, which has a number of layers for each rank (get_pp_indices in vllm/distributed/utils.py)."""
     ranks = _ranks(layout, "vllm")
-    return _command(layout, ranks, {"VLLM_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{context_flag(layout.served, '--max-model-len')}"
-                    f"{cache_flag(layout.served, 'vllm', 'fp8')}")
+
+    def command(computer: _Computer) -> str:
+        joined = f" --nnodes {computer.count} --node-rank {computer.index} --master-addr {computer.first}" if computer.count > 1 else ""
+        return (f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{context_flag(layout.served, '--max-model-len')}"
+                f"{cache_flag(layout.served, 'vllm', 'fp8')}{joined}{' --headless' if computer.index else ''}")
+    return _command(layout, "vllm", ranks, {"VLLM_PP_LAYER_PARTITION": _sizes(layout, ranks)}, command, alike=True)
 
 
 def _sglang(layout: Layout) -> str:
     """A command of SGLang, which has a number of layers for each rank (get_pp_indices in sglang/srt/distributed/utils.py)."""
     ranks = _ranks(layout, "sglang")
-    return _command(layout, ranks, {"SGLANG_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{context_flag(layout.served, '--context-length')}"
-                    f"{cache_flag(layout.served, 'sglang', 'fp8_e5m2')}")
+
+    def command(computer: _Computer) -> str:
+        joined = f" --nnodes {computer.count} --node-rank {computer.index} --dist-init-addr {computer.first}:{_SGLANG_PORT}"
+        return (f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{context_flag(layout.served, '--context-length')}"
+                f"{cache_flag(layout.served, 'sglang', 'fp8_e5m2')}{joined if computer.count > 1 else ''}")
+    return _command(layout, "sglang", ranks, {"SGLANG_PP_LAYER_PARTITION": _sizes(layout, ranks)}, command, alike=True)
 
 
 def _megatron(layout: Layout) -> str:
@@ -98,8 +154,9 @@ def _megatron(layout: Layout) -> str:
         layers = layout.attention.count(device)
         parts.append("E" * (device == layout.embedding) + ("t" if layers == 1 else f"t*{layers}") * (layers > 0)
                      + "L" * (device == layout.output))
-    return _command(layout, ranks, {}, f"torchrun --nproc-per-node {len(ranks)} pretrain_gpt.py --num-layers {len(layout.attention)} "
-                    f'--pipeline-model-parallel-size {len(ranks)} --pipeline-model-parallel-layout "{"|".join(parts)}"')
+    arguments = (f"pretrain_gpt.py --num-layers {len(layout.attention)} --pipeline-model-parallel-size {len(ranks)} "
+                 f'--pipeline-model-parallel-layout "{"|".join(parts)}"')
+    return _command(layout, "megatron", ranks, {}, lambda computer: f"{_torchrun(computer)} {arguments}", alike=False)
 
 
 def _torchtitan(layout: Layout) -> str:
@@ -111,9 +168,9 @@ def _torchtitan(layout: Layout) -> str:
     parts = [["tok_embeddings"] * (device == layout.embedding)
              + [f"layers.{layer}" for layer, place in enumerate(layout.attention) if place == device]
              + ["norm", "lm_head"] * (device == layout.output) for device in ranks]
-    return _command(layout, ranks, {}, f"torchrun --nproc-per-node {len(ranks)} -m torchtitan.train --module MODULE --config CONFIG "
-                    f"--parallelism.pipeline_parallel_degree {len(ranks)} --parallelism.pipeline_parallel_schedule 1F1B "
-                    f"--parallelism.module_fqns_per_model_part {' '.join(map(','.join, parts))}")
+    arguments = (f"-m torchtitan.train --module MODULE --config CONFIG --parallelism.pipeline_parallel_degree {len(ranks)} "
+                 f"--parallelism.pipeline_parallel_schedule 1F1B --parallelism.module_fqns_per_model_part {' '.join(map(','.join, parts))}")
+    return _command(layout, "torchtitan", ranks, {}, lambda computer: f"{_torchrun(computer)} {arguments}", alike=False)
 
 
 def _exo(layout: Layout) -> str:
