@@ -8,6 +8,7 @@ import emplace
 import numpy as np
 import pytest
 from command_test import emplace_command
+from emplace.llm.command import _not_counted
 from emplace.llm.layout import backend_names, host_devices, layout_of
 from llm_models import write_gguf
 
@@ -182,6 +183,20 @@ def test_devices_go_by_their_names():
     assert backend_names(machine_of(("rocm:1", "rx6800", 1e9), ("cuda:2", "rtx4090", 1e9))) == ["ROCm1", "CUDA2"]
 
 
+def test_llama_cpp_has_one_step_at_a_time(tmp_path):
+    path = write_gguf(tmp_path / "m.gguf", layers=4)
+    machine = machine_of(("gpu:0", "rtx4090", 1e9), ("gpu:1", "rtx4090", 1e9))
+
+    def said(runtime, last_layers_on, **step):
+        graph = emplace.llm.load(path, context=256, kinds="rtx4090", **step)
+        modules = [op["attrs"]["module"] for op in graph.ops]
+        late = [module.startswith(("blk.2", "blk.3", "output")) * last_layers_on for module in modules]
+        return _not_counted(runtime, emplace.Plan.of(graph, machine, np.array(late, dtype=int)))
+    assert "does not have one step in each stage at a time" in said("llama.cpp", 1)[0]
+    assert said("llama.cpp", 0) == said("vllm", 1) == said("llama.cpp", 1, phase="prefill", prompt=64) == []
+    assert said("llama.cpp", 0, steps_in_flight=2) == said("llama.cpp", 1)
+
+
 def test_tensors_on_a_server_go_by_its_buffer(tmp_path):
     graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf"), context=256, kinds="rtx4090")
     machine = machine_of(("gpu:0", "rtx4090", 1e9), ("10.0.0.2:50052", "rtx4090", 1e9))
@@ -273,7 +288,7 @@ def test_the_commands_from_file_to_flags(tmp_path):
     assert done.returncode == 0, done.stderr
     flags, *figures = done.stdout.splitlines()
     assert flags.startswith("--rpc 192.168.1.7:50052 -dev RPC0 -ngl 4 -c 512")
-    assert all(line.startswith("# ") for line in figures) and "tokens/s" in figures[1]
+    assert all(line.startswith("# ") for line in figures) and "tokens/s" in figures[2]
     again = emplace_command("flags", "llama.cpp", "--graph", graph, "--devices", tmp_path / "d.yaml", "--placement", placement, "--json")
     assert json.loads(again.stdout)["flags"] == flags + "\n"
     placed = emplace_command("place", "--graph", graph, "--devices", tmp_path / "d.yaml", "--budget", 100)

@@ -68,8 +68,10 @@ def _not_counted(runtime: str, plan: Plan) -> list[str]:
     """Lines with what a prediction leaves out that the runtime does."""
     if runtime in ("megatron", "torchtitan"):
         return [f"not counted: gradients and the state of an optimizer, which {runtime} also holds where it trains"]
-    if runtime == "llama.cpp" and served(plan.graph).get("steps_in_flight", 1) > 1:
-        return ["not counted: llama.cpp makes a token of every stream in one step, and does not have one step in each stage at a time"]
+    step = served(plan.graph)
+    if runtime == "llama.cpp" and (step.get("steps_in_flight", 1) > 1 or (step["phase"] != "prefill" and plan.max_load_us < plan.makespan_us)):
+        return ["not counted: llama.cpp makes a token of every stream in one step, and does not have one step in each stage at a time: many "
+                "streams get what one step gives"]
     hosts = set(host_devices(plan.machine))
     sent = int(plan.graph.param_bytes[np.isin(plan.placement, list(hosts))].sum())
     if runtime == "accelerate" and sent and len(hosts) < len(plan.machine):
