@@ -50,8 +50,8 @@ std::optional<double> Number(const Op& op, const Json& attrs, const char* key, c
 
 // By how many bytes an op needs more memory with each token of context.
 struct Growth {
-  double cache_bytes = 0;  // Of what is held for the whole step.
-  double room_bytes = 0;   // Of what it needs while it runs.
+  double cache_bytes = 0;                                        // Of what is held for the whole step.
+  double room_bytes = 0;                                         // Of what it needs while it runs.
   double most_tokens = std::numeric_limits<double>::infinity();  // From these on it needs no more.
 };
 

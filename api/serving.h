@@ -43,8 +43,8 @@ struct ServingFigures {
   std::string limited_by = "";  // The device that limits longest_context; empty: the model does.
 };
 
-// placement: [n]. peak_bytes: [D] of that placement with these orders. The cache grows by attrs.cache_bytes_per_token of
-// each op, and what it needs while it runs by attrs.room_bytes_per_token (without it, as of ServedStep), both up to
+// placement: [n]. peak_bytes: [D] of that placement with these orders. The cache grows by attrs.cache_bytes_per_token
+// of each op, and what it needs while it runs by attrs.room_bytes_per_token (without it, as of ServedStep), both up to
 // attrs.cache_most_tokens where that is given. Throws BadInput where that is no number of bytes. REQUIRES: placement is
 // legal, and the orders can be followed.
 ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const ServedStep& step, const Placement& placement,
