@@ -41,6 +41,8 @@ async function checkReport(frame) {
   expect("names stay text", all("#harm").length === 0 && frame.contentWindow.harmed === undefined);
   expect("page does not scroll sideways", page.documentElement.scrollWidth <= frame.clientWidth, page.documentElement.scrollWidth);
 
+  const format = frame.contentWindow;
+  expect("seconds are rounded before they are divided", format.formatSeconds(179.7) === "3 min 0 s", format.formatSeconds(179.7));
   const figures = all("figure.chart");
   const titles = figures.map((figure) => figure.querySelector("h3").textContent);
   for (const chart of charts) expect(`chart: ${chart}`, titles.includes(chart), titles);

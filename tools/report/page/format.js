@@ -43,7 +43,8 @@ function formatBytes(bytes) {
 function formatSeconds(seconds) {
   if (seconds === null) return "–";
   if (seconds < 120) return `${formatNumber(seconds, seconds < 10 ? 2 : 1)} s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 7200) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   return `${formatNumber(seconds / 3600, 1)} h`;
 }
 

@@ -119,7 +119,7 @@ function cdfChart(results) {
 
 function methodsTable(results) {
   const columns = [{label: "Method"}, {label: `Geometric mean of ${minimizedOf(results)} / one device`, number: true, format: formatRatio}, {label: "Wins", number: true, format: formatCount}, {label: "Feasible", number: true, format: formatCount},
-    {label: "Placements", number: true, format: formatCount}, {label: "Seconds", number: true, format: (s) => formatNumber(s, 2)}, {label: "Simulated placements", number: true, format: formatCount}];
+    {label: "Placements", number: true, format: formatCount}, {label: "Time to place", number: true, format: (s) => formatMicros(1e6 * s)}, {label: "Simulated placements", number: true, format: formatCount}];
   const rows = results.methods.map((method) => [method.method, method.geometric_mean_ratio, method.wins, method.feasible, method.placements, method.seconds, method.evaluations]);
   return sortableTable(columns, rows, `Methods on ${plural(results.graphs, "graph")}. Wins are graphs on which no other method is faster.`, 1);
 }
