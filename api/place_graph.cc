@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "common/error.h"
 #include "common/error_place.h"
@@ -23,6 +24,8 @@ namespace {
 // Shares of a search's time that grouping the ops may take, and that with the lower bound.
 constexpr double kMostShareToGroup = 0.3;
 constexpr double kMostShareToPrepare = 0.4;
+// Share of a search's time that is left at most to order what it has found.
+constexpr double kMostShareToOrder = 0.5;
 // A search ends when it is above the bound by this share at most.
 constexpr double kAtBound = 1e-6;
 
@@ -67,7 +70,16 @@ std::string ShownBytes(double bytes) {
   return bytes < 1e6 ? Format("%.0f bytes", bytes) : Format("%.3f GB", bytes / 1e9);
 }
 
+std::vector<std::string> OrdersToAskFor() {
+  std::vector<std::string> orders = OrderNames();
+  orders.insert(orders.begin(), kNoOrder);
+  return orders;
+}
+
 void AskForOrder(const std::string& said, MethodOptions& options) {
+  const std::vector<std::string> orders = OrdersToAskFor();
+  if (!said.empty() && std::ranges::find(orders, said) == orders.end())
+    throw BadInput(StrCat("unknown order '", said, "', expected one of: ", Join(orders, ", ")));
   options.order = said == kNoOrder ? "" : said;
   options.orders = said != kNoOrder && said != "arrival";  // By arrival placements run as without an order.
 }
@@ -88,7 +100,7 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
     if (options.progress) options.progress(progress);
     if (progress.fits && progress.best_us <= (1 + kAtBound) * bound_us) at_bound = true;
   };
-  const std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
+  std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
   const double seconds = method->searches() ? options.seconds : 0;
   // A search ends itself in time, with the best so far.
   if (!method->searches() && request.ends_any_method) limit_s = options.seconds;
@@ -106,17 +118,22 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
         LoadBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   }
   bound_us = options.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
+  if (seconds > 0 && !options.order.empty()) {  // The search leaves time for the order.
+    timed.seconds = seconds - std::min(SecondsToOrder(options.order, placed.task), kMostShareToOrder * seconds);
+    method = MakeMethod(request.method, timed);
+  }
   try {
     placed.result = method->Place(placed.task);
   } catch (const Stopped&) {  // Out of time, one that does not search has nothing.
     if (method->searches() || options.stop.Now()) throw;
   }
   if (request.on_placed) request.on_placed();
-  if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result);
+  const StopSignal order_stop = options.stop.After(*timed.begin, std::max(seconds, limit_s));
+  if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result, order_stop);
 
   placed.found = Score(placed.task, placed.result);
   std::optional<ChosenPlacement> chosen =
-      MethodOrSingleDevice(placed.task, placed.result, placed.found, options.order, options.objective);
+      MethodOrSingleDevice(placed.task, placed.result, placed.found, options.order, options.objective, order_stop);
   if (!chosen) {
     throw RunFailed(StrCat(request.graph_source, ": method '", request.method, "' found no legal placement on ",
                            request.devices_source, ", and no single device may run every op"));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "simulator/graph/grouping.h"
 #include "simulator/graph/op_graph.h"
@@ -39,11 +40,13 @@ struct PlacedGraph {
   double seconds = 0;         // Wall time of all of it.
 };
 
+// What a user may say of the order, beside nothing: kNoOrder and OrderNames.
+std::vector<std::string> OrdersToAskFor();
 // Sets options.orders and options.order by what a user said: one of OrderNames, in which the placement will run,
-// kNoOrder, or nothing, which lets methods that can give an order where that is faster.
+// kNoOrder, or nothing, which lets methods that can give an order where that is faster. Throws BadInput for all else.
 void AskForOrder(const std::string& said, MethodOptions& options);
 
-// Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: what is held
+// Throws BadInput as CheckKinds does, and where no placement can fit the memory: what is held
 // for the whole step needs more than all devices have, or one op needs more than any device that may run it. Throws
 // RunFailed where neither the method nor any single device gives a legal placement. Throws Stopped where options.stop
 // ends the method before it has a placement. The method's time begins with the call, so that all of it takes

@@ -19,9 +19,10 @@ struct ChosenPlacement {
 // The placement of `result`, or the best single device's where that is better: where the method found none, or a slower
 // one, or one that does not fit the devices' memory while one device is enough. nullopt: neither exists. `score` is
 // Score(task, result). objective: by which the two are compared. order: one of OrderNames, which the single device gets
-// too; empty: it gets none.
+// too; empty: it gets none. stop: when to end the search for the best order.
 std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
                                                     const MethodScore& score, const std::string& order = "",
-                                                    Objective objective = Objective::kLatency);
+                                                    Objective objective = Objective::kLatency,
+                                                    const StopSignal& stop = {});
 
 }  // namespace emplace

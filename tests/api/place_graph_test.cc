@@ -84,6 +84,14 @@ TEST(PlaceGraph, GivesAMethodThatDoesNotSearchItsTimeWhereThatIsAsked) {
   EXPECT_TRUE(whole.result.placement.has_value());
 }
 
+TEST(PlaceGraph, AsksForOrdersOfTheseNamesAlone) {
+  MethodOptions options;
+  AskForOrder("none", options);
+  EXPECT_FALSE(options.orders);
+  EXPECT_THAT(BadInputOf([&] { AskForOrder("x", options); }),
+              testing::HasSubstr("unknown order 'x', expected one of: none, arrival, rank, "));
+}
+
 TEST(PlaceGraph, TellsThatTheMethodHasPlaced) {
   int calls = 0;
   PlaceOn(TwoDevices(), kChain, {.method = "heft", .on_placed = [&] { ++calls; }}, {});

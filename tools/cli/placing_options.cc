@@ -7,15 +7,13 @@
 #include "api/place_graph.h"
 #include "api/placing_wishes.h"
 #include "common/strings.h"
-#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_method.h"
 
 namespace emplace {
 namespace {
 
 void AddOrderOption(CLI::App& command, std::string& order) {
-  std::vector<std::string> orders = OrderNames();
-  orders.insert(orders.begin(), kNoOrder);
+  const std::vector<std::string> orders = OrdersToAskFor();
   command
       .add_option("--order", order,
                   "Order in which each device runs its ops, one of: " + Join(orders, ", ") + "; " + kNoOrder +

@@ -1,9 +1,11 @@
 #include "simulator/methods/lists/disciplines.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -17,6 +19,9 @@ namespace {
 
 constexpr char kBest[] = "best";
 constexpr char kLeastMemory[] = "least-memory";
+
+// A discipline orders ops and is scored in the time of about so many runs of a single device.
+constexpr double kRunsForDiscipline = 5;
 
 DeviceOrders ByArrival(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   Simulator simulator(graph.task().sim);
@@ -114,9 +119,9 @@ ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, s
   throw BadInput(StrCat("unknown order '", discipline, "', expected one of: ", Join(OrderNames(), ", ")));
 }
 
-ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  ChosenOrder best;
+ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, ChosenOrder best) {
   for (const Discipline& discipline : Disciplines()) {
+    if (!best.orders.empty() && graph.stop().Now()) break;
     if (discipline.name == kLeastMemory && best.score.bytes_over == 0) continue;  // It is slower.
     ChosenOrder order = Choose(discipline, graph, placement);
     if (best.orders.empty() || order.score < best.score) best = std::move(order);
@@ -136,9 +141,24 @@ ChosenOrder OrderNamed(const std::string& name, const ScheduleGraph& graph, std:
 
 int64_t RunsToFindOrder(const std::string& name) { return name == kBest ? std::ssize(Disciplines()) - 1 : 1; }
 
-void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result) {
-  if (!result.placement) return;
-  ChosenOrder chosen = OrderNamed(name, ScheduleGraph(task), *result.placement);
+double SecondsToOrder(const std::string& name, const PlacementTask& task) {
+  if (task.single_device < 0) return 0;
+  const auto begin = StopSignal::Clock::now();
+  PlacementScorer(task).Score(Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
+  return kRunsForDiscipline * static_cast<double>(RunsToFindOrder(name)) *
+         std::chrono::duration<double>(StopSignal::Clock::now() - begin).count();
+}
+
+void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result, const StopSignal& stop) {
+  if (!result.placement || (!result.orders.empty() && result.discipline == name)) return;
+  const ScheduleGraph graph(task, stop);
+  ChosenOrder chosen;
+  if (name == kBest && !result.orders.empty()) {
+    chosen = {result.discipline, result.orders, PlacementScorer(task, result.orders).Score(*result.placement)};
+    chosen = BestOrder(graph, *result.placement, std::move(chosen));
+  } else {
+    chosen = OrderNamed(name, graph, *result.placement);
+  }
   result.orders = std::move(chosen.orders);
   result.discipline = std::move(chosen.discipline);
 }

@@ -34,8 +34,9 @@ std::vector<std::string> DisciplineNames();
 // the graph. Throws BadInput for an unknown name.
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 // The best of all disciplines: the shortest makespan of those that fit the memory. `least-memory` is tried where none
-// of the others fits.
-ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+// of the others fits. Once the graph's stop says so, the best of those tried so far, which are one at least. best: one
+// that is there already; without orders: none is.
+ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, ChosenOrder best = {});
 
 // The names above and `best`, for users.
 std::vector<std::string> OrderNames();
@@ -43,7 +44,11 @@ std::vector<std::string> OrderNames();
 // tries `least-memory`.
 ChosenOrder OrderNamed(const std::string& name, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 int64_t RunsToFindOrder(const std::string& name);
-// Gives a method's result the order of this name, if it has a placement.
-void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result);
+// About the time that this takes for a placement of the task, by a measured run; 0 where no single device may run
+// everything.
+double SecondsToOrder(const std::string& name, const PlacementTask& task);
+// Gives a method's result the order of this name, if it has a placement. The best order is one that it has already, if
+// that is better than all disciplines, or than those that were tried until `stop`.
+void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result, const StopSignal& stop = {});
 
 }  // namespace emplace

@@ -53,6 +53,8 @@ class FoundResults {
 
  private:
   bool InOrderAsked() const { return !options_.order.empty(); }
+  // Whether another placement may be tried in the order that is asked for. An interrupted search ends at once.
+  bool HasTimeToAsk() const;
   void Take(const OrderedEntry& found);
 
   const MethodOptions& options_;

@@ -175,14 +175,15 @@ class PortfolioMaker {
     if (task_.sim.num_ops >= kFewestOpsToPace) limit_.SetPace(std::clamp(pace, 1.0, kMostPace));
     limit_.Count(1);
     PortfolioEntry single = {"single", std::move(placement), score};
-    single.asked = Asked(single.placement);
+    Ask(single);
     Append(std::move(single));
   }
 
-  // The score in the order that is asked for.
-  std::optional<SearchScore> Asked(const Placement& placement) const {
-    if (options_.order.empty() || graph_ == nullptr) return std::nullopt;
-    return OrderNamed(options_.order, *graph_, placement).score;
+  // Tries the order that is asked for, if one is.
+  void Ask(PortfolioEntry& entry) const {
+    if (options_.order.empty() || graph_ == nullptr) return;
+    entry.asked_order = OrderNamed(options_.order, *graph_, entry.placement);
+    entry.asked = entry.asked_order.score;
   }
 
   // What a method has found, if anything; `ranked`: with its score by ranks, where there is time.
@@ -196,7 +197,7 @@ class PortfolioMaker {
       auto priority = std::make_shared<const Priority>(PriorityByRank(*graph_, found.entry.placement));
       found.entry.ranked = TrialEvaluator(task_).SetBase(found.entry.placement, priority);
     }
-    if (ranked) found.entry.asked = Asked(found.entry.placement);
+    if (ranked && !limit_.stop().Now()) Ask(found.entry);
     return found;
   }
 

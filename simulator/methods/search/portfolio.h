@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
@@ -18,7 +19,9 @@ struct PortfolioEntry {
   Placement placement;
   SearchScore score;
   std::optional<SearchScore> ranked = std::nullopt;  // With the ops by upward rank (priority.h), if that was tried.
-  std::optional<SearchScore> asked = std::nullopt;   // In the order that was asked for, if one was and it was tried.
+  // In the order that was asked for, if one was and it was tried; and that order.
+  std::optional<SearchScore> asked = std::nullopt;
+  ChosenOrder asked_order = {};
 };
 
 // About the time to make the task's search levels, in us for each op; 0 if they are there.

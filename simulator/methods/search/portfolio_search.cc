@@ -59,7 +59,7 @@ class PortfolioSearch {
   MethodResult Run() {
     if (InOrderAsked() ||
         (MayOrder() && Share(0, kRunsToRankFirst * plan_.phases.rank_us_per_op) < plan_.phases.most_share_to_rank))
-      graph_.emplace(task_, InOrderAsked() ? options_.stop : limit_.stop());
+      graph_.emplace(task_, InOrderAsked() ? OrderStop() : limit_.stop());
     portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
     if (!portfolio_.empty()) {
       KeepPortfolio();
@@ -179,6 +179,12 @@ class PortfolioSearch {
     found_.Add({name, std::move(*result.placement), score});
   }
 
+  // Ends the search for the order that is asked for: it may go on after the time for as long as one takes.
+  StopSignal OrderStop() const {
+    if (options_.seconds <= 0) return options_.stop;
+    return options_.stop.After(options_.begin.value_or(StopSignal::Clock::now()),
+                               options_.seconds + SecondsToOrder(options_.order, task_));
+  }
   bool InOrderAsked() const { return !options_.order.empty(); }
 
   void Improve(const SearchSpace& space) {
@@ -225,7 +231,7 @@ class PortfolioSearch {
   // Steps of several micro-batches: keeps the portfolio's entries in the order of the best discipline, once there is
   // time.
   void OrderPortfolio() {
-    if (portfolio_ordered_ || !task_.HasMicrobatches()) return;
+    if (portfolio_ordered_ || !task_.HasMicrobatches() || InOrderAsked()) return;
     const int64_t runs = runs_to_order_;
     const double us = static_cast<double>(std::ssize(portfolio_)) * plan_.phases.best_order_us_per_op;
     if (Share(std::ssize(portfolio_) * runs, us) > plan_.phases.most_share_to_order) return;
@@ -320,6 +326,7 @@ class PortfolioSearch {
       const SearchScore score = PlacementScorer(task_).Score(found.entry.placement);
       found_.Add({found.entry.found_by, found.entry.placement, score});
     }
+    if (InOrderAsked()) return found_.KeepAsAsked(found.entry);
     found_.Keep({found.entry, OrdersUnder(*found.priority, task_.sim, found.entry.placement), kSearchedOrder});
   }
 
@@ -327,6 +334,7 @@ class PortfolioSearch {
   void KeepOrdered(const WalkResult& found) {
     if (found.priority) found_.KeepOrderedStart(found);
     KeepFound(found);
+    if (InOrderAsked()) return found_.KeepAsAsked(found.entry);
     if ((options_.budget > 0 && limit_.Ended()) ||
         !limit_.Affords(RunsToOrderResult() - kRunsToKeepFound, kRunsToKeepFound))
       return;

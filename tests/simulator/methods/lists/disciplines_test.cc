@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "simulator/families/family.h"
 #include "simulator/methods/fallback.h"
@@ -159,6 +160,40 @@ TEST(Disciplines, OneForwardOneBackwardHoldsAsManyMicrobatchesAsDevicesFollow) {
     }
     // By arrival the first stage begins all micro-batches before it ends one.
     EXPECT_EQ(Simulator(task.sim).Run(placement).peak_bytes[0], 100 * microbatches) << stages << " stages";
+  }
+}
+
+TEST(Disciplines, TheBestOfThoseTriedCountsWhereTheTimeIsOver) {
+  const std::atomic<bool> over = true;
+  PlacementTask task = Pipeline(2, 3);
+  task.sim.memory_bytes = {200, 200};
+  const ScheduleGraph graph(task, &over);
+  const Placement placement = PipelinePlacement(2, 3);
+  EXPECT_EQ(BestOrder(ScheduleGraph(task), placement).score.bytes_over, 0);
+  EXPECT_EQ(BestOrder(graph, placement).discipline, "arrival");
+  EXPECT_EQ(BestOrder(graph, placement).orders, OrderBy("arrival", graph, placement).orders);
+}
+
+TEST(Disciplines, AnOrderThatAResultHasStaysWhereTheTimeIsOver) {
+  const std::atomic<bool> over = true;
+  const PlacementTask task = Pipeline(2, 3);
+  MethodResult result;
+  result.placement = PipelinePlacement(2, 3);
+  SetOrder("1f1b", task, result);
+  const DeviceOrders orders = result.orders;
+  EXPECT_EQ(orders, OrderBy("1f1b", ScheduleGraph(task), *result.placement).orders);
+  SetOrder("best", task, result, &over);
+  EXPECT_EQ(result.orders, orders);
+  EXPECT_EQ(result.discipline, "1f1b");
+}
+
+TEST(Disciplines, MethodsHaveTheOrderThatTheyAreAskedFor) {
+  const PlacementTask task = Pipeline(2, 3);
+  for (const std::string& name : OrderNames()) {
+    const MethodResult result = MakeMethod("auto", {.budget = 100, .order = name})->Place(task);
+    const ChosenOrder order = OrderNamed(name, ScheduleGraph(task), *result.placement);
+    EXPECT_EQ(result.orders, order.orders) << name;
+    EXPECT_EQ(result.discipline, order.discipline) << name;
   }
 }
 
