@@ -61,6 +61,7 @@ class Columns {
     const CsvField& us = row[position_.at("us")];
     const std::optional<double> number = ParseNumber<double>(us.text);
     if (!number || !std::isfinite(*number) || *number < 0) throw Wrong(us, "us", "a finite number of at least 0");
+    if (*number >= 0x1p63) throw Wrong(us, "us", "less than 2^63, which no sum of costs may reach");
     return *number;
   }
 

@@ -97,7 +97,8 @@ void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
     const Op& producer = ops[static_cast<size_t>(input.producer)];
     const auto outputs = static_cast<int32_t>(producer.outputs.size());
     if (input.output != OpInput::kControl && (input.output < 0 || input.output >= outputs)) {
-      throw OpError(op, StrCat("reads output ", input.output, " of '", producer.name, "', which has ", outputs));
+      throw OpError(op, StrCat("reads output ", input.output, " of '", producer.name, "', which has ", outputs,
+                               outputs > 0 ? StrCat(", expected 0..", outputs - 1) : ", expected an op with outputs"));
     }
   }
 }

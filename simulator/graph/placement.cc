@@ -18,6 +18,14 @@ using Json = nlohmann::json;
 
 constexpr char kPlacementFormat[] = "emplace.placement/1";
 
+constexpr char kDeviceByOp[] = "an object with a device index for each op";
+
+const Json& Member(const Json& object, const char* key, const std::string& source, const std::string& expected) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw BadInput(StrCat(source, ": '", key, "' is missing, expected ", expected));
+  return *found;
+}
+
 // The kinds that may run an op, for an error about one that may not.
 std::string KindsOf(const Op& op) {
   if (op.cost.is_uniform()) return Join(op.allowed, ", ");
@@ -48,19 +56,24 @@ void CheckDeviceNames(const Json& names, const Cluster& cluster, const std::stri
       StrCat(source, ": devices are ", ShownJson(names), ", expected those of the cluster: ", ShownJson(expected)));
 }
 
+Error NotInGraph(const std::string& place, const std::string& op, const OpGraph& graph) {
+  return BadInput(StrCat(place, ": op '", op, "' is not in graph '", graph.name(), "', expected its ops alone"));
+}
+
 Placement ReadByName(const Json& ops, const OpGraph& graph, const Cluster& cluster, const std::string& source) {
-  if (!ops.is_object()) throw BadInput(StrCat(source, ": 'ops' is not an object of op name -> device index"));
+  if (!ops.is_object()) throw BadInput(StrCat(source, ": ops is ", ShownJson(ops), ", expected ", kDeviceByOp));
   Placement placement;
   for (const Op& op : graph.ops()) {
     const auto found = ops.find(op.name);
-    if (found == ops.end()) throw BadInput(StrCat(source, ": op '", op.name, "' has no device"));
+    if (found == ops.end())
+      throw BadInput(StrCat(source, ": op '", op.name, "' has no device, expected one for each op"));
     placement.push_back(ReadDevice(*found, op.name, cluster, source));
   }
   if (ops.size() == placement.size()) return placement;
   std::unordered_set<std::string> known;
   for (const Op& op : graph.ops()) known.insert(op.name);
   for (const auto& [name, device] : ops.items()) {
-    if (!known.contains(name)) throw BadInput(StrCat(source, ": op '", name, "' is not in graph '", graph.name(), "'"));
+    if (!known.contains(name)) throw NotInGraph(source, name, graph);
   }
   return placement;
 }
@@ -77,7 +90,10 @@ size_t DeviceNamed(const std::string& name, const Cluster& cluster, const std::s
 // `placement` tells which devices have ops: DeviceOrders cannot tell an order without ops from no order.
 DeviceOrders ReadOrders(const Json& orders, const OpGraph& graph, const Cluster& cluster, const Placement& placement,
                         const std::string& source) {
-  if (!orders.is_object()) throw BadInput(StrCat(source, ": 'order' is not an object of device name -> list of ops"));
+  if (!orders.is_object()) {
+    throw BadInput(
+        StrCat(source, ": order is ", ShownJson(orders), ", expected an object with a list of ops for each device"));
+  }
   std::unordered_map<std::string, OpIndex> op_named;
   for (OpIndex o = 0; o < graph.num_ops(); ++o) op_named[graph.op(o).name] = o;
   DeviceOrders read(cluster.devices.size());
@@ -89,7 +105,7 @@ DeviceOrders ReadOrders(const Json& orders, const OpGraph& graph, const Cluster&
       if (!name.is_string()) throw BadInput(StrCat(place, " holds ", ShownJson(name), ", expected op names"));
       const auto found = op_named.find(name.get<std::string>());
       if (found == op_named.end()) {
-        throw BadInput(StrCat(place, ": op '", name.get<std::string>(), "' is not in graph '", graph.name(), "'"));
+        throw NotInGraph(place, name.get<std::string>(), graph);
       }
       read[d].push_back(found->second);
     }
@@ -146,12 +162,12 @@ OrderedPlacement ParseOrderedPlacement(std::string_view text, const std::string&
       placement.push_back(ReadDevice(root[o], op, cluster, source));
     }
   } else if (root.is_object()) {
-    const Json& format = RequiredMember(root, "format", source);
+    const Json& format = Member(root, "format", source, StrCat("\"", kPlacementFormat, "\""));
     if (format != kPlacementFormat)
       throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kPlacementFormat, "\""));
     CheckKeys(root, {"format", "found", "devices", "ops", "order"}, source);
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
-    placement = ReadByName(RequiredMember(root, "ops", source), graph, cluster, source);
+    placement = ReadByName(Member(root, "ops", source, kDeviceByOp), graph, cluster, source);
     if (root.contains("order")) read.orders = ReadOrders(root["order"], graph, cluster, placement, source);
   } else {
     throw BadInput(StrCat(source, ": expected '", kPlacementFormat, "' or an array of device indices"));

@@ -105,7 +105,7 @@ void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluste
 Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {
   reader.CheckMap(root, "the file", {"devices", "op_overhead_us", "memory_rule", "transfer", "topology"});
   Cluster cluster;
-  cluster.devices = ReadDevices(reader, reader.Member(root, "devices"));
+  cluster.devices = ReadDevices(reader, reader.Member(root, "devices", "a list"));
   cluster.op_overhead_us = reader.Number(root, "op_overhead_us");
   cluster.memory_rule = ReadMemoryRule(reader, root);
   ReadLinks(reader, root, cluster);

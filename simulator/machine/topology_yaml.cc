@@ -15,7 +15,7 @@ TopologyLink ReadLink(const YamlReader& reader, const YAML::Node& node, const st
   reader.CheckMap(node, "a link", {"name", "between", "bandwidth_bytes_per_us", "latency_us"});
   TopologyLink link;
   link.name = reader.Text(node, "name");
-  const YAML::Node between = reader.Member(node, "between");
+  const YAML::Node between = reader.Member(node, "between", "a list of two names");
   if (!between.IsSequence() || between.size() != 2) throw reader.At(between, "between: expected two nodes");
   int32_t* const ends[] = {&link.a, &link.b};
   for (size_t end = 0; end < 2; ++end) {
@@ -71,7 +71,7 @@ TopologySection ReadMap(const YamlReader& reader, const YAML::Node& root, const 
       }
     }
   }
-  const YAML::Node links = reader.Member(root, "links");
+  const YAML::Node links = reader.Member(root, "links", "a list");
   if (!links.IsSequence()) throw reader.At(links, "links: expected a list");
   if (links.size() > static_cast<size_t>(kMaxTopologyLinks)) {
     throw reader.At(links, StrCat("links: has ", links.size(), " entries, expected at most ", kMaxTopologyLinks));

@@ -56,18 +56,19 @@ void YamlReader::CheckMap(const YAML::Node& node, const std::string& what, const
     const std::string key = entry.first.as<std::string>("");
     if (known.count(key) == 0)
       throw At(entry.first, StrCat("unknown key '", key, "' in ", what, ", expected ", expected));
-    if (!seen.insert(key).second) throw At(entry.first, StrCat("'", key, "' in ", what, " is given twice"));
+    if (!seen.insert(key).second)
+      throw At(entry.first, StrCat("'", key, "' in ", what, " is given twice, expected once"));
   }
 }
 
-YAML::Node YamlReader::Member(const YAML::Node& map, const std::string& key) const {
+YAML::Node YamlReader::Member(const YAML::Node& map, const std::string& key, const std::string& expected) const {
   const YAML::Node member = map[key];
-  if (!member) throw At(map, StrCat("'", key, "' is missing"));
+  if (!member) throw At(map, StrCat("'", key, "' is missing, expected ", expected));
   return member;
 }
 
 double YamlReader::Number(const YAML::Node& map, const std::string& key) const {
-  const YAML::Node node = Member(map, key);
+  const YAML::Node node = Member(map, key, "a number");
   double value = 0;
   try {
     value = node.as<double>();
@@ -101,7 +102,7 @@ double YamlReader::PositiveShare(const YAML::Node& map, const std::string& key) 
 }
 
 std::string YamlReader::Text(const YAML::Node& map, const std::string& key) const {
-  return Name(Member(map, key), key);
+  return Name(Member(map, key, "a name"), key);
 }
 
 std::string YamlReader::Name(const YAML::Node& node, const std::string& what) const {

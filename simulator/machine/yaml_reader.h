@@ -24,7 +24,7 @@ class YamlReader {
   // Each throws a BadInput with the place of the node, or of `map` if the key is missing. CheckMap also refuses a key
   // that is given twice.
   void CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const;
-  YAML::Node Member(const YAML::Node& map, const std::string& key) const;
+  YAML::Node Member(const YAML::Node& map, const std::string& key, const std::string& expected) const;
   double Number(const YAML::Node& map, const std::string& key) const;         // A finite number, at least 0.
   double Positive(const YAML::Node& map, const std::string& key) const;       // A finite number above 0.
   double Share(const YAML::Node& map, const std::string& key) const;          // A number of 0 to 1.

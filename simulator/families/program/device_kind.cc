@@ -22,10 +22,10 @@ static_assert(std::size(kClassNames) + 1 == kNumOpClasses);  // All but kResiden
 DeviceKind ReadShared(const YamlReader& reader, const YAML::Node& root) {
   DeviceKind kind;
   kind.launch_us = reader.Positive(root, "launch_us");
-  const YAML::Node classes = reader.Member(root, "efficiency");
+  const YAML::Node classes = reader.Member(root, "efficiency", "a map");
   reader.CheckMap(classes, "efficiency", {std::begin(kClassNames), std::end(kClassNames)});
   for (size_t i = 0; i < std::size(kClassNames); ++i) {
-    const YAML::Node entry = reader.Member(classes, kClassNames[i]);
+    const YAML::Node entry = reader.Member(classes, kClassNames[i], "a map");
     reader.CheckMap(entry, kClassNames[i], {"compute", "memory", "half_rate_mflop", "exposed"});
     kind.efficiency[i + 1] = {.compute = reader.PositiveShare(entry, "compute"),
                               .memory = reader.PositiveShare(entry, "memory"),
@@ -49,7 +49,7 @@ std::vector<DeviceKind> ReadKinds(const YamlReader& reader, const YAML::Node& ro
   if (!root.IsMap() || !root["kinds"]) {
     reader.CheckMap(root, "a device kind",
                     {"kind", "memory_bytes", "memory_gb_per_s", "launch_us", "peak_gflops", "efficiency"});
-    const YAML::Node peak = reader.Member(root, "peak_gflops");
+    const YAML::Node peak = reader.Member(root, "peak_gflops", "a number, or a map");
     reader.CheckMap(peak, "peak_gflops", {"f32", "f16"});
     return {WithOwn(ReadShared(reader, root), reader, root, peak)};
   }

@@ -196,7 +196,8 @@ TEST(GraphIo, WhatIsSaidFirst) {
   // Of what is wrong with ops, the first; what they read comes after all else.
   EXPECT_THAT(GraphError(File(good_op + "," + bad_op + ",{}")), HasSubstr("op 'bad': cost_us is -1"));
   EXPECT_THAT(GraphError(File(bad_input + "," + bad_op)), HasSubstr("op 'bad': cost_us is -1"));
-  EXPECT_THAT(GraphError(File(bad_input + "," + good_op + "," + good_op)), HasSubstr("the name is used twice"));
+  EXPECT_THAT(GraphError(File(bad_input + "," + good_op + "," + good_op)),
+              HasSubstr("the name is used twice, expected another"));
   EXPECT_THAT(GraphError(File(bad_input)), HasSubstr("there is no op 'nobody'"));
   EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": {"y": -1, "x": -2}})")), HasSubstr("cost_us of 'x' is -2"));
   EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1, "y": 1, "x": 1})")), HasSubstr("unknown key 'x'"));
@@ -206,7 +207,7 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("cost_us": 1, "cost": 2)", "unknown key 'cost'"},
       {R"("cost": 2)", "unknown key 'cost'"},
-      {R"("type": "x")", "'cost_us' is missing"},
+      {R"("type": "x")", "'cost_us' is missing, expected a number, or an object"},
       {R"("cost_us": "1")", "cost_us is \"1\", expected a number"},
       {R"("cost_us": -0.5)", "cost_us is -0.5"},
       {R"("cost_us": {})", "cost_us is an empty map"},
@@ -216,13 +217,14 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
       {R"("cost_us": 1, "type": 5)", "type is 5"},
       {R"("cost_us": 1, "inputs": "a:0")", "inputs is \"a:0\", expected a list"},
       {R"("cost_us": 1, "inputs": [3])", "input is 3"},
-      {R"("cost_us": 1, "inputs": ["nobody:0"])", "there is no op 'nobody'"},
+      {R"("cost_us": 1, "inputs": ["nobody:0"])", "there is no op 'nobody', expected the name of an op of this graph"},
       {R"("cost_us": 1, "inputs": ["nobody"])", "there is no op 'nobody'"},
       {R"("cost_us": 1, "inputs": [""])", "there is no op ''"},
       {R"("cost_us": 1, "inputs": ["^"])", "there is no op ''"},
       {R"("cost_us": 1, "inputs": ["^nobody"])", "there is no op 'nobody'"},
-      {R"("cost_us": 1, "inputs": ["first:1"])", "reads output 1 of 'first', which has 1"},
-      {R"("cost_us": 1, "inputs": ["first:-1"])", "'-1' is no output index"},
+      {R"("cost_us": 1, "inputs": ["first:1"])", "reads output 1 of 'first', which has 1, expected 0..0"},
+      {R"("cost_us": 1, "inputs": ["copy:0"])", "reads output 0 of 'copy', which has 0, expected an op with outputs"},
+      {R"("cost_us": 1, "inputs": ["first:-1"])", "'-1' is no output index, expected a whole number from 0"},
       {R"("cost_us": 1, "inputs": ["first:4294967296"])", "'4294967296' is no output index"},
       {R"("cost_us": 1, "inputs": ["bad:0"], "outputs": [{"bytes": 1}])", "cycle"},
       {R"("cost_us": 1, "outputs": 5)", "outputs is 5"},
@@ -230,7 +232,7 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
       {R"("cost_us": 1, "param_bytes": 3, "outputs": [{"bytes": 4, "resident": true}])",
        "its resident outputs have 4 bytes, expected at most its param_bytes, 3"},
       {R"("cost_us": 1, "outputs": [5])", "output 0 is 5"},
-      {R"("cost_us": 1, "outputs": [{}])", "output 0: 'bytes' is missing"},
+      {R"("cost_us": 1, "outputs": [{}])", "output 0: 'bytes' is missing, expected a whole number"},
       {R"("cost_us": 1, "outputs": [{"bytes": 1.5}])", "output 0 bytes is 1.5"},
       {R"("cost_us": 1, "outputs": [{"bytes": -1}])", "output 0 bytes is -1"},
       {R"("cost_us": 1, "outputs": [{"bytes": 9223372036854775808}])", "expected less than 2^63"},
@@ -253,15 +255,16 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
     EXPECT_THAT(message, AllOf(HasSubstr("'bad'"), HasSubstr(expected))) << fields;
   }
   EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1}, {"name": "a", "cost_us": 1})")), HasSubstr("op 'a'"));
-  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1}, {"cost_us": 1})")), HasSubstr("op 1: 'name' is missing"));
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1}, {"cost_us": 1})")),
+              HasSubstr("op 1: 'name' is missing, expected a string"));
   EXPECT_THAT(GraphError(File("[]")), HasSubstr("op 0 is []"));
 }
 
 TEST(GraphIo, WhatIsWrongWithTheFileIsSaid) {
   EXPECT_THAT(GraphError("[]"), HasSubstr("expected an object with 'emplace.graph/1'"));
-  EXPECT_THAT(GraphError(R"({"ops": []})"), HasSubstr("'format' is missing"));
+  EXPECT_THAT(GraphError(R"({"ops": []})"), HasSubstr("'format' is missing, expected 'emplace.graph/1'"));
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/2", "ops": []})"), HasSubstr("expected 'emplace.graph/1'"));
-  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1"})"), HasSubstr("'ops' is missing"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1"})"), HasSubstr("'ops' is missing, expected a list"));
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "ops": {}})"), HasSubstr("ops is {}, expected a list"));
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "nodes": [], "ops": []})"), HasSubstr("unknown key 'nodes'"));
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "meta": 3, "ops": []})"),

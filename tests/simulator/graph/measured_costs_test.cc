@@ -82,6 +82,8 @@ TEST(MeasuredCosts, SaysWhereATableIsWrong) {
     EXPECT_EQ(CostsError(kHeader + ("t,,k," + bad) + "\n"),
               "t.csv:2:6: us is '" + bad + "', expected a finite number of at least 0");
   }
+  EXPECT_THAT(CostsError(std::string(kHeader) + "t,,k,9.3e18\n"),
+              testing::HasSubstr("t.csv:2:6: us is '9.3e18', expected less than 2^63"));
 }
 
 TEST(MeasuredCosts, MatchesTheShapesOfDataInputsInOrder) {

@@ -71,11 +71,15 @@ TEST(Placement, RefusesAndNamesTheOp) {
   EXPECT_THAT(PlacementError("[0, 0, 1]"),
               AllOf(HasSubstr("op 'c'"), HasSubstr("may not run on 'd:1' of kind 'y', expected")));
   const std::string head = R"({"format": "emplace.placement/1", )";
-  EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0}})"), HasSubstr("op 'c' has no device"));
+  EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0}})"),
+              HasSubstr("op 'c' has no device, expected one for each op"));
   EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0, "c": 0, "z": 0}})"),
-              HasSubstr("op 'z' is not in graph 'three'"));
+              HasSubstr("op 'z' is not in graph 'three', expected its ops alone"));
   EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 7, "c": 0}})"), HasSubstr("op 'b'"));
-  EXPECT_THAT(PlacementError(head + R"("ops": []})"), HasSubstr("'ops' is not an object"));
+  EXPECT_THAT(PlacementError(head + R"("ops": []})"), HasSubstr("ops is [], expected an object with a device index"));
+  EXPECT_EQ(PlacementError("{}"), "p.json: 'format' is missing, expected \"emplace.placement/1\"");
+  EXPECT_THAT(PlacementError(R"({"format": "emplace.placement/1"})"),
+              HasSubstr("'ops' is missing, expected an object"));
   EXPECT_THAT(PlacementError(head + R"("devices": ["d:1", "d:0"], "ops": {}})"),
               HasSubstr("expected those of the cluster: [\"d:0\",\"d:1\"]"));
   EXPECT_EQ(PlacementError(head + R"("found": {"episodes": 3}, "ops": {"a": 0, "b": 0, "c": 0}})"), "");
@@ -128,7 +132,7 @@ TEST(Placement, RefusesWhatIsNoOrder) {
   EXPECT_THAT(error_of(R"({"d:2": []})"), HasSubstr("there is no device 'd:2', expected one of: d:0, d:1"));
   EXPECT_THAT(error_of(R"({"d:1": "b"})"), HasSubstr("order of 'd:1' is \"b\", expected a list of op names"));
   EXPECT_THAT(error_of(R"({"d:1": [1]})"), HasSubstr("order of 'd:1' holds 1, expected op names"));
-  EXPECT_THAT(error_of(R"(["b"])"), HasSubstr("'order' is not an object"));
+  EXPECT_THAT(error_of(R"(["b"])"), HasSubstr("order is [\"b\"], expected an object with a list of ops"));
 }
 
 TEST(Placement, CheckNamesTheOp) {

@@ -181,7 +181,7 @@ TEST(Cluster, RefusesWithLineAndColumn) {
   EXPECT_THAT(ClusterError(""), StartsWith("d.yaml:1:1: "));
   EXPECT_THAT(ClusterError("- 1"), HasSubstr("expected a map"));
   EXPECT_THAT(ClusterError("devices: ["), HasSubstr("not valid YAML"));
-  EXPECT_THAT(ClusterError(rest), HasSubstr("'devices' is missing"));
+  EXPECT_THAT(ClusterError(rest), HasSubstr("'devices' is missing, expected a list"));
   EXPECT_THAT(ClusterError("devices: []\n" + rest),
               StartsWith("d.yaml:1:10: devices: expected a list of at least one device"));
   EXPECT_THAT(ClusterError(device + "op_overhead_us: 1\n"), HasSubstr("'transfer' is missing"));
@@ -241,7 +241,7 @@ TEST(Cluster, RefusesATopologyWithLineAndColumn) {
   EXPECT_THAT(error_of("topology: {overhead_us: 0, nodes: [s, s], links: []}"),
               StartsWith("d.yaml:3:39: node name 's' is used twice"));
   EXPECT_THAT(error_of("topology: {overhead_us: 0, nodes: [a], links: []}"), HasSubstr("node name 'a' is used twice"));
-  EXPECT_THAT(error_of("topology: {overhead_us: 0}"), HasSubstr("'links' is missing"));
+  EXPECT_THAT(error_of("topology: {overhead_us: 0}"), HasSubstr("'links' is missing, expected a list"));
   EXPECT_THAT(error_of("topology: {overhead_us: -1, links: []}"), HasSubstr("overhead_us is -1"));
   EXPECT_THAT(error_of("topology: [1]"), HasSubstr("topology: expected a map"));
   EXPECT_THAT(error_of("topology: missing.yaml"), StartsWith("d.yaml:3:11: topology: there is no file missing.yaml"));

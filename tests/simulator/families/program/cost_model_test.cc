@@ -104,12 +104,14 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
       {{"launch_us: 3", "launch_us: soon"}, ":4:12: launch_us is 'soon', expected a number"},
       {{"launch_us: 3", "launch_us: 0"}, ":4:12: launch_us is 0, expected a number above 0"},
       {{"launch_us: 3", "[launch, us]: 3"}, ":4:1: unknown key '' in a device kind"},
-      {{"launch_us: 3", "launch_us: 3\nlaunch_us: 4"}, ":5:1: 'launch_us' in a device kind is given twice"},
+      {{"launch_us: 3", "launch_us: 3\nlaunch_us: 4"},
+       ":5:1: 'launch_us' in a device kind is given twice, expected once"},
       {{"kind: toy", "kind: [toy]"}, ":1:7: kind: expected a name"},
-      {{"kind: toy\n", ""}, "'kind' is missing"},
+      {{"kind: toy\n", ""}, "'kind' is missing, expected a name"},
       {{"kind: toy", "kind: [toy"}, "not valid YAML"},
       {{"{f32: 2000, f16: 8000}", "2000"}, ":5:14: peak_gflops: expected a map"},
-      {{"  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}\n", ""}, "'depthwise' is missing"},
+      {{"  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}\n", ""},
+       "'depthwise' is missing, expected a map"},
       {{"  gather", "  scatter"}, ":12:3: unknown key 'scatter' in efficiency"},
       {{"compute: 0.05", "compute: 1.5"}, ":9:24: compute is 1.5, expected at most 1"},
       {{"compute: 0.05", "compute: 0"}, ":9:24: compute is 0, expected a number above 0"},
@@ -153,7 +155,7 @@ TEST(CostModel, ErrorsInAListOfKindsNameThePlace) {
     text.replace(text.find(from), from.size(), to);
     return BadInputOf([&] { ParseAll(text); });
   };
-  EXPECT_THAT(error("f32: 1000, ", ""), testing::HasSubstr(":10:5: 'f32' is missing"));
+  EXPECT_THAT(error("f32: 1000, ", ""), testing::HasSubstr(":10:5: 'f32' is missing, expected a number"));
   EXPECT_THAT(error("f32: 2000", "f32: -1"), testing::HasSubstr(":11:"));
   EXPECT_THAT(error("launch_us: 3", "launch: 3"), testing::HasSubstr("launch"));
 }
