@@ -78,7 +78,8 @@ std::optional<PolicyWeights> PolicyAsked(const std::string& said) {
 
 int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
   if (wanted && (*wanted < 0 || *wanted > std::numeric_limits<int32_t>::max())) {
-    throw BadInput(StrCat("max_groups is ", *wanted, ", expected a number of groups, or 0"));
+    throw BadInput(StrCat("max_groups is ", *wanted, ", expected 0..", std::numeric_limits<int32_t>::max(),
+                          " (0: each op by itself)"));
   }
   if (wanted) return static_cast<int32_t>(*wanted);
   if (!policy) return kDefaultMaxGroups;

@@ -7,6 +7,8 @@
 #include "api/placing_wishes.h"
 #include "api/task_inputs.h"
 #include "common/error.h"
+#include "common/error_place.h"
+#include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
@@ -67,7 +69,8 @@ Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked
                                        .method_options = asked.method_options},
                                       {asked.method});
     if (!(asked.seconds > 0) && asked.budget <= 0)
-      throw BadInput("neither PlaceOptions::seconds nor budget is above 0, expected one that ends the search");
+      throw BadInput(StrCat("seconds is ", asked.seconds, " and budget is ", asked.budget,
+                            ", expected one of them above 0 to end the search"));
     const std::optional<PolicyWeights> policy = PolicyAsked(asked.policy);
     if (policy) UsePolicyOn(machine.internal(), "the machine", *policy, asked.policy, options);
     PlacedGraph placed = PlaceGraph(graph.internal(), machine.internal(),
@@ -95,7 +98,8 @@ Simulation Simulate(const Graph& graph, const Machine& machine, const std::vecto
     const Cluster& cluster = machine.internal();
     CheckPlacement(graph.internal(), cluster, placement);
     CheckOrders(graph.internal(), cluster, placement, orders);
-    const SimGraph sim = SimGraph::Compile(graph.internal(), cluster);
+    const SimGraph sim = WithPlace(StrCat(graph.name(), " on the machine"),
+                                   [&] { return SimGraph::Compile(graph.internal(), cluster); });
     Simulation result;
     result.peak_bytes.resize(cluster.devices.size());
     result.makespan_us = Simulator(sim, orders).MakespanAndPeak(placement, result.peak_bytes);

@@ -57,7 +57,7 @@ MethodEntry Entry(const std::string& name, const std::vector<Objective>& objecti
 }
 
 std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) {
-  if (!options.make_policy) throw BadInput("method 'policy' needs --policy FILE");
+  if (!options.make_policy) throw BadInput("method 'policy' has no policy, expected a policy file or a run directory");
   return options.make_policy(options);
 }
 
@@ -170,8 +170,8 @@ void SetOwnOptions(const std::map<std::string, std::string>& texts, const std::v
 }
 
 void CheckSearchLimits(const MethodOptions& options) {
-  if (options.budget < 0) throw BadInput(StrCat("budget is ", options.budget, ", expected at least 1"));
-  if (!(options.seconds >= 0)) throw BadInput(StrCat("seconds is ", options.seconds, ", expected a number above 0"));
+  if (options.budget < 0) throw BadInput(StrCat("budget is ", options.budget, ", expected at least 0"));
+  if (!(options.seconds >= 0)) throw BadInput(StrCat("seconds is ", options.seconds, ", expected at least 0"));
   if (options.budget == 0 && options.seconds == 0)
     throw BadInput("neither seconds nor budget is given, expected one to end the search");
 }
