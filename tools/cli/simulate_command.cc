@@ -3,9 +3,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/command_line.h"
+#include "common/error_place.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/files/output_files.h"
+#include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
@@ -55,7 +58,8 @@ int Simulate(const SimulateArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const auto [placement, orders] = LoadOrderedPlacement(args.placement, graph, cluster);
-  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  const SimGraph sim =
+      WithPlace(StrCat(args.graph, " on ", args.devices), [&] { return SimGraph::Compile(graph, cluster); });
   Simulator simulator(sim, orders);
   const Timeline& timeline = simulator.Run(placement);
   if (!args.trace.empty()) WriteFileAtomically(args.trace, TraceToJson(graph, cluster, sim, placement, timeline));
@@ -83,7 +87,8 @@ void AddSimulateCommand(CLI::App& app, std::function<int()>& run) {
       ->add_option("--placement", args->placement,
                    "Placement file, JSON: of format emplace.placement/1, or an array with a device index for each op")
       ->required();
-  command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing");
+  command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing")
+      ->check(NotEmpty());
   command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Simulate(*args); }; });
 }
