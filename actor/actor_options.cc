@@ -9,6 +9,7 @@
 #include "common/threads/interrupt.h"
 #include "common/wire/access/actor_name.h"
 #include "common/wire/access/keys.h"
+#include "common/wire/address.h"
 
 namespace emplace {
 
@@ -29,6 +30,7 @@ int RunActorProgram(ActorArguments& arguments, RewardSource& rewards) {
   const std::string& name = arguments.options.name;
   if (!IsActorName(name)) throw BadInput(StrCat("--name is '", name, "', expected ", ActorNameRule()));
   if (!arguments.keys.empty()) arguments.options.keys = LoadActorKeys(arguments.keys);
+  ParseAddress(arguments.options.learner, arguments.options.keys.has_value());  // Before a line of the log.
   NoteInterrupts();
   SetLogRole(StrCat("actor ", arguments.options.name));
   RunActor(arguments.options, Interrupted(), rewards);

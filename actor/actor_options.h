@@ -17,7 +17,8 @@ struct ActorArguments {
 void AddActorOptions(CLI::App& app, ActorArguments& arguments);
 
 // Runs the actor until it is told to stop or gets SIGINT or SIGTERM. Returns the exit code; throws as RunActor does,
-// and at once BadInput for a name that no learner would take and for keys that cannot be read.
+// and at once BadInput for a name that no learner would take, for keys that cannot be read and for an address that is
+// none.
 int RunActorProgram(ActorArguments& arguments, RewardSource& rewards);
 
 }  // namespace emplace

@@ -160,6 +160,8 @@ PY
 refused "a graph that has changed since a run began" "graphs are no longer those" \
   launch/cluster.sh configs/smoke.yaml --dir "$work/files" --resume
 refused "a run directory in use" "holds a run already" launch/cluster.sh configs/smoke.yaml --dir "$work/run"
+refused "a learner's address that is none" "address is 'foo', expected tcp://host:port" build/bin/emplace-actor --learner foo
+expect "it is refused before the log begins" test "$(wc -l <"$work/all")" = 1
 refused "an address that cannot be bound" "network.bind is 'eth0'" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set network.bind=eth0
 expect "a good start where one has failed" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set training.iterations=5
 refused "no configuration" "no configuration given" launch/cluster.sh
