@@ -165,6 +165,7 @@ TEST_F(ExportTest, InspectSaysWhatTheFilesAre) {
   Sample(80);
   const auto what = [&](const std::string& file) { return Printed("inspect run/" + file).at("what"); };
   EXPECT_EQ(what("placements/index.json"), "emplace.placements/1");
+  EXPECT_EQ(what("placements"), "emplace.placements/1");
   EXPECT_EQ(what("placements/tiny_0.placement.json"), "placement (emplace.placement/1)");
   EXPECT_EQ(what("placements.jsonl"), "best placements that a training run has found");
 }

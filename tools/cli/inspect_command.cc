@@ -14,6 +14,7 @@
 #include "common/files/json_text.h"
 #include "common/strings.h"
 #include "common/wire/access/keys.h"
+#include "policy/checkpoint_folders.h"
 #include "policy/config/run_config.h"
 #include "policy/placer/planner_method.h"
 #include "policy/policy_kinds.h"
@@ -139,6 +140,11 @@ OrderedJson DescribeJson(const fs::path& path) {
   if (file.contains("total") && file.contains("actors")) {
     return {{"what", "ledger of a training run"}, {"total", file["total"]}, {"actors", file["actors"].size()}};
   }
+  if (file.contains("results") && file.contains("settings")) {
+    return {{"what", "results of an evaluation"}, {"results", file["results"].size()}, {"settings", file["settings"]}};
+  }
+  if (file.contains("updates") && file.contains("train_seconds"))
+    return {{"what", "summary of a training run"}, {"summary", file}};
   if (!format.empty()) return {{"what", format}, {"keys", file.size()}};
   throw BadInput(StrCat(path.string(), ": is JSON, but none of our formats (no known 'format')"));
 }
@@ -237,7 +243,16 @@ OrderedJson DescribeFolder(const fs::path& path) {
     return described;
   }
   if (fs::exists(path / "split.json")) return DescribeJson(path / "split.json");
-  throw BadInput(StrCat(path.string(), ": is a folder, but no run directory, checkpoint or family of graphs"));
+  if (fs::exists(path / "index.json")) return DescribeJson(path / "index.json");  // Placements of a run.
+  if (fs::exists(path / "policy.safetensors")) return DescribePolicy(path / "policy.safetensors");  // The best one.
+  if (const std::vector<fs::path> checkpoints = CheckpointsNewestFirst(path); !checkpoints.empty()) {
+    OrderedJson names = OrderedJson::array();
+    for (const fs::path& checkpoint : checkpoints) names.push_back(checkpoint.filename().string());
+    return {{"what", "checkpoints of a training run, the newest first"}, {"checkpoints", names}};
+  }
+  throw BadInput(StrCat(path.string(),
+                        ": is a folder of something else, expected a run directory, its checkpoints or placements, or "
+                        "a family of graphs"));
 }
 
 OrderedJson Describe(const fs::path& path) {
