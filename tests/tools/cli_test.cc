@@ -54,6 +54,18 @@ TEST_F(CliTest, SimulateFollowsTheOrderOfAPlacement) {
   ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement p.json", "op 'c' is missing");
 }
 
+TEST_F(CliTest, SimulateRefusesWhatItCannotUse) {
+  Write("p.json", "[0, 1, 1]");
+  std::string far = ReadFile(folder_ / "d.yaml");
+  const size_t transfer = far.find("transfer: {");
+  ASSERT_NE(transfer, std::string::npos);
+  Write("far.yaml", far.insert(transfer + std::string("transfer: {").size(), "latency_us: 1.0e300, "));
+  ExpectRefused(
+      "simulate --graph g.graph.json --devices far.yaml --placement p.json",
+      "g.graph.json on far.yaml: costs, overheads and transfers add up to 1e+300 us, expected less than 2^63");
+  ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement p.json --trace ''", "--trace");
+}
+
 TEST_F(CliTest, OutputThatIsLostIsAFailure) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   ASSERT_EQ(Emplace("place --graph g.graph.json --devices d.yaml --method single --out placed.json").exit_code, 0);
@@ -217,6 +229,7 @@ TEST_F(CliTest, ReportWritesNothingOnAnError) {
   ExpectRefused("report --out r.html", "sources");
   ExpectRefused("report results.json", "--out");
   ExpectRefused("report nowhere --out r.html", "nowhere: does not exist, expected");
+  ExpectRefused("report results.json ./results.json --out r.html", "source './results.json' is named twice, expected");
   ExpectRefused("report . --out r.html", "without config.yaml, expected a run directory");
   ExpectRefused("report broken.json --out r.html", "broken.json:1:");
   ExpectRefused("report g.graph.json --out r.html", "g.graph.json: has no list 'results', expected");
@@ -237,6 +250,15 @@ TEST_F(CliTest, InspectSaysWhatAFileIs) {
   EXPECT_EQ(what("p.safetensors"), "policy (emplace.policy/1)");
   EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/ptb.yaml")), "run configuration");
   EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/devices/k80.yaml")), "device kind (cost model)");
+  ASSERT_EQ(Emplace("evaluate --graphs g.graph.json --devices d.yaml --methods single --out e.json").exit_code, 0);
+  EXPECT_EQ(what("e.json"), "results of an evaluation");
+  Write("summary.json", R"({"interrupted": false, "updates": 3, "train_seconds": 1.5})");
+  EXPECT_EQ(what("summary.json"), "summary of a training run");
+  fs::create_directories(folder_ / "checkpoints/update_00000003");
+  EXPECT_EQ(what("checkpoints"), "checkpoints of a training run, the newest first");
+  fs::create_directories(folder_ / "checkpoints/best");
+  fs::copy_file(folder_ / "p.safetensors", folder_ / "checkpoints/best/policy.safetensors");
+  EXPECT_EQ(what("checkpoints/best"), "policy (emplace.policy/1)");
 }
 
 TEST_F(CliTest, InspectChecksAConfigurationWithReplacedValues) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "api/placing_wishes.h"
 #include "api/task_inputs.h"
@@ -90,9 +91,19 @@ OrderedJson Placed(const ReportInputs& inputs, const std::vector<fs::path>& run_
   return nullptr;
 }
 
+// What came twice would count twice in curves and means.
+void CheckEachOnce(const std::vector<std::string>& sources) {
+  std::set<fs::path> seen;
+  for (const std::string& source : sources) {
+    if (!seen.insert(fs::weakly_canonical(source)).second)
+      throw BadInput(StrCat("source '", source, "' is named twice, expected each once"));
+  }
+}
+
 }  // namespace
 
 OrderedJson CollectReport(const ReportInputs& inputs) {
+  CheckEachOnce(inputs.sources);
   OrderedJson runs = OrderedJson::array();
   OrderedJson results = OrderedJson::array();
   OrderedJson anytime = OrderedJson::array();
