@@ -7,10 +7,13 @@ import pytest
 import torch
 import torch_models as models
 from emplace.torch.calls import op_named
+from emplace.torch.kernels import temporary_bytes
 from emplace.torch.targets import check_runs_on, runs_on
 from emplace.torch.tracing import loss_of
 from torch import nn
 from torch.nn import functional
+
+aten = torch.ops.aten
 
 
 class Attention(nn.Module):
@@ -176,18 +179,6 @@ def test_a_causal_mask_halves_the_work():
     assert flops == [2 * 2 * 64 * 64 * 32, 2 * 2 * (64 * 65 // 2) * 32]
 
 
-@pytest.mark.parametrize(("channels", "copies"), [(3, 4), (8, 1)])
-def test_a_convolution_has_its_weights_in_the_librarys_order_besides(channels, copies):
-    class Convolution(nn.Conv2d):
-        def forward(self, x):
-            return super().forward(x).square().mean()
-
-    graph = emplace.torch.capture(Convolution(channels, 6, 4), (torch.randn(2, channels, 8, 8),), train=True)
-    weight = 6 * channels * 4 * 4 * 4
-    assert {op["type"]: op["temp_bytes"] for op in graph.ops if op.get("temp_bytes")} == {
-        "aten.convolution": weight, "aten.convolution_backward": copies * weight}
-
-
 def test_flash_attention_accumulates_gradients_in_f32():
     model, args = Attention(dtype=torch.bfloat16, groups=2), (torch.randn(2, 100, 32, dtype=torch.bfloat16),)
     graph = emplace.torch.capture(model, args, train=True, target="cuda")
@@ -218,6 +209,66 @@ def test_costs_of_attention_on_the_cpu(length, causal):
         assert backward["temp_bytes"] == allocated - sum(tensor.nbytes for tensor in gradients)
     finally:
         torch.set_num_threads(threads)
+
+
+def check_temporary_bytes(op, *args, within=0.0):
+    """That a call takes as many bytes beside its results as is said, or that it is apart by a share of all that it holds."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        results, allocated = largest_allocation(lambda: op(*args))
+    finally:
+        torch.set_num_threads(threads)
+    outputs = sum(tensor.nbytes for tensor in (results if isinstance(results, tuple) else (results,)) if tensor is not None)
+    assert outputs + temporary_bytes(op, args, {}, results) == pytest.approx(allocated, rel=within, abs=0)
+
+
+def a_transpose(*shape):
+    return torch.randn(*shape).mT
+
+
+@pytest.mark.parametrize("make, shape, copies", [
+    (torch.randn, (32, 48), 0), (a_transpose, (48, 32), 0), (lambda *shape: torch.randn(()).expand(shape), (32, 48), 1),
+    (lambda *shape: torch.randn(48).expand(shape), (32, 48), 1), (lambda *shape: torch.randn(32, 96)[:, ::2], (32, 48), 1),
+    (lambda *shape: torch.randn(32, 96)[:, :48], (32, 48), 0)])
+def test_products_copy_matrices_that_lie_neither_by_rows_nor_by_columns(make, shape, copies):
+    one, other = make(*shape), torch.randn(48, 40)
+    size = 32 * 48 * 4
+    assert temporary_bytes(aten.mm.default, (one, other), {}, None) == copies * size
+    check_temporary_bytes(aten.mm.default, one, other)
+    check_temporary_bytes(aten.mm.default, other.t(), one.t())
+    check_temporary_bytes(aten.addmm.default, torch.randn(40), one, other)
+    check_temporary_bytes(aten.mv.default, one, torch.randn(48))
+    # ATen multiplies matrix by matrix where it cannot multiply a batch.
+    check_temporary_bytes(aten.bmm.default, one.expand(3, 32, 48), other.expand(3, 48, 40))
+
+
+@pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() != "AVX512", reason="oneDNN lays tensors out by the processor")
+@pytest.mark.parametrize("batch, channels, size, kernel, options", [
+    (8, (8, 16), (32, 32), 3, {}), (8, (3, 16), (64, 64), 3, {}), (8, (16, 32), (16, 16), 3, {"padding": 1}),
+    (8, (16, 32), (32, 32), 1, {}), (16, (16, 32), (8, 8), 1, {}), (4, (4, 8), (48, 48), 3, {}), (8, (10, 20), (16, 16), 3, {}),
+    (8, (16, 32), (256,), 5, {}), (2, (2, 8), (16, 16, 16), 3, {}), (8, (32, 64), (16, 16), 3, {"stride": 2}),
+    (8, (16, 16), (32, 32), 3, {"groups": 16}), (8, (32, 32), (16, 16), 3, {"groups": 2}),
+    (8, (8, 4), (32, 32), 2, {"stride": 2, "transposed": True}), (8, (16, 16), (32, 32), 3, {"transposed": True}),
+    (1, (8, 8), (16, 16), 3, {})])
+def test_convolutions_copy_what_they_read_and_what_they_make(batch, channels, size, kernel, options):
+    options = {"stride": 1, "padding": 0, "transposed": False, "groups": 1} | options
+    dims = len(size)
+    inner, outer = channels
+    widths = (inner, outer // options["groups"]) if options["transposed"] else (outer, inner // options["groups"])
+    image, weight = torch.randn(batch, inner, *size), torch.randn(*widths, *[kernel] * dims)
+    rest = ([options["stride"]] * dims, [options["padding"]] * dims, [1] * dims, options["transposed"], [0] * dims, options["groups"])
+    result = aten.convolution(image, weight, None, *rest)
+    check_temporary_bytes(aten.convolution.default, image, weight, torch.randn(outer), *rest, within=0.03)
+    check_temporary_bytes(aten.convolution.default, torch.randn(batch, inner, *size[::-1]).transpose(2, -1), weight, None, *rest,
+                          within=0.03)
+    gradients = (torch.randn_like(result), torch.randn(()).expand_as(result))
+    if dims == 2:  # Of a layout by channels.
+        gradients += (torch.randn_like(result).contiguous(memory_format=torch.channels_last),)
+    for gradient in gradients:
+        for of_image in (True, False):
+            check_temporary_bytes(aten.convolution_backward.default, gradient, image, weight, [outer], *rest, [of_image, True, True],
+                                  within=0.03)
 
 
 def largest_allocation(call):

@@ -1,4 +1,4 @@
-"""Kernels that fuse many ops: FLOPs of attention and recurrent layers, and memory that these and convolutions take."""
+"""Kernels that fuse many ops: FLOPs of attention and recurrent layers, and memory that these, convolutions and products take."""
 from typing import Any
 
 import torch
@@ -10,7 +10,13 @@ from emplace.torch.calls import short_name
 _CPU_KEYS_BLOCK = 512
 _FLASH_ROWS, _FLASH_COLUMNS = 128, 32
 _EFFICIENT_WIDEST_IN_REGISTERS = 128
-_FEW_CHANNELS = 4
+# Channels in the blocks of oneDNN's convolutions, and the number below which it reads images as they are.
+_BLOCK, _SMALL_BLOCK, _FEW_CHANNELS = 16, 8, 4
+# Images and numbers from which on ATen has oneDNN compute convolutions that would be fast without it.
+_ONEDNN_BATCH, _ONEDNN_NUMBERS = 16, 20480
+# The matrices of products, by the names of the ops' arguments.
+_MATRICES = {"mm": ("self", "mat2"), "addmm": ("mat1", "mat2"), "bmm": ("self", "mat2"), "baddbmm": ("batch1", "batch2"),
+             "mv": ("self",), "addmv": ("mat",)}
 # oneDNN's parts of a workspace begin at whole pages; rows in it are of whole cache lines, and not of multiples of 256 numbers.
 _PAGE_BYTES, _LINE_BYTES, _CROWDED_ROW = 4096, 64, 256
 _LSTM = torch.ops.aten.mkldnn_rnn_layer.default
@@ -35,11 +41,16 @@ def fused_flops(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> float |
     return None
 
 
-def temporary_bytes(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> int:
-    """Bytes that a fused kernel of attention or a convolution allocates while it runs, on the CPU for one thread; 0 for other ops."""
+def temporary_bytes(op: torch._ops.OpOverload, args: tuple, kwargs: dict, result: Any) -> int:
+    """Bytes that a call with this result allocates while it runs, beside the result, on the CPU for one thread. Fused kernels of
+    attention, convolutions, and products of matrices that lie neither row by row nor column by column have such; others count as 0.
+    """
     name = short_name(op)
+    if name in _MATRICES:
+        call = bound_arguments(op, args, kwargs)
+        return _product_bytes([call[argument] for argument in _MATRICES[name]])
     if name in ("convolution", "convolution_backward"):
-        return _convolution_bytes(bound_arguments(op, args, kwargs), "backward" in name)
+        return _convolution_bytes(bound_arguments(op, args, kwargs), result, "backward" in name)
     if not _is_attention(name):
         return 0
     rule = next(rule for word, rule in _TEMPORARY_BYTES if word in name)
@@ -104,12 +115,79 @@ def _recurrent_flops(call: dict[str, Any], backward: bool) -> float:
     return 2.0 * steps * elements * (2 if backward else 1)
 
 
-def _convolution_bytes(call: dict[str, Any], backward: bool) -> int:
-    # The weights, or their gradient, once more in the library's own order. For images of few channels oneDNN pads the channels and
-    # has three copies of the gradient (measured with convolutions of 3 channels, 7 to 32 wide).
+def _product_bytes(matrices: list[torch.Tensor]) -> int:
+    """Copies of matrices that BLAS cannot read where they lie. ATen multiplies such a batch matrix by matrix."""
+    def is_read(rows: int, columns: int, row_stride: int, column_stride: int) -> bool:
+        return (column_stride == 1 and row_stride >= max(columns, 1)) or (row_stride == 1 and column_stride >= max(rows, 1))
+
+    return sum(matrix.size(-2) * matrix.size(-1) * matrix.element_size() for matrix in matrices
+               if not is_read(*matrix.size()[-2:], *matrix.stride()[-2:]))
+
+
+def _convolution_bytes(call: dict[str, Any], result: Any, backward: bool) -> int:
+    """Measured on a CPU with AVX-512: oneDNN copies tensors into blocks of channels, and its result from there."""
+    given, weight = call["input"], call["weight"]
+    images = [given, call["grad_output"]] if backward else [given]
+    by_channels = _lies_by_channels(given) or _lies_by_channels(weight)
+    copied = sum(image.nbytes for image in images
+                 if not (_lies_by_channels(image) or image.size(1) == 1 if by_channels else image.is_contiguous()))
+    if not _is_of_onednn(call):
+        outer = given if call["transposed"] else images[1] if backward else result
+        patches = outer.numel() // outer.size(1) * weight[0].numel() * weight.element_size()
+        return copied + (patches if max(weight.size()[2:]) > 1 else 0)
+    if by_channels:
+        return copied + (3 if backward else 2) * weight.nbytes
+    if not backward:
+        return copied + _peak_of_forward(call, given, result, call["transposed"]) - result.nbytes
+    gradient, wanted = images[1], call["output_mask"]
+    peaks = []
+    if wanted[0]:  # As a convolution of the other kind.
+        peaks.append(_peak_of_forward(call, gradient, given, not call["transposed"]))
+    if wanted[1]:
+        peaks.append((given.nbytes if wanted[0] else 0) + weight.nbytes + _blocks_for_weights(call, given, gradient))
+    outputs = sum(tensor.nbytes for tensor, is_wanted in zip((given, weight), wanted) if is_wanted)
+    return copied + max(0, max(peaks, default=0) - outputs)
+
+
+def _lies_by_channels(tensor: torch.Tensor) -> bool:
+    layout = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
+    return layout is not None and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=layout)
+
+
+def _is_of_onednn(call: dict[str, Any]) -> bool:
+    """As ATen decides on one thread."""
+    given, kernel = call["input"], call["weight"].size()[2:]
+    pays = max(*call["stride"], *call["dilation"], *kernel) > 1 or given.size(0) >= _ONEDNN_BATCH
+    large = call["groups"] > 1 or given.size(0) > 1 or given.numel() > _ONEDNN_NUMBERS or (len(kernel) > 1 and min(kernel[-2:]) > 3)
+    return given.dtype != torch.float64 and pays and large
+
+
+def _blocks(tensor: torch.Tensor, channels: int) -> int:
+    """Bytes of a tensor whose channels are filled up to a multiple."""
+    return tensor.nbytes // tensor.size(1) * _round_up(tensor.size(1), channels)
+
+
+def _peak_of_forward(call: dict[str, Any], given: torch.Tensor, result: torch.Tensor, transposed: bool) -> int:
+    """Bytes of a result and of what else is held while it is made. The gradient of what a convolution is given is a transposed one."""
     weight = call["weight"]
-    few_channels = weight.size(0 if call["transposed"] else 1) < _FEW_CHANNELS
-    return weight.nbytes * (4 if backward and call["output_mask"][1] and few_channels else 1)
+    is_depthwise = call["groups"] > 1 and weight.size(1) == 1
+    if transposed and max(call["stride"]) > 1 and not is_depthwise:
+        return max(given.nbytes + weight.nbytes + result.nbytes, 3 * result.nbytes)
+    is_copied = transposed or given.size(1) % _BLOCK == 0
+    padded = _blocks(result, _BLOCK)
+    # Bias of a transposed convolution is added in a further tensor.
+    further = result.nbytes if transposed and call.get("bias") is not None else 0
+    weights = weight.nbytes * (1 if is_depthwise else padded) // (1 if is_depthwise else result.nbytes)
+    return max((_blocks(given, _BLOCK) if is_copied else 0) + weights + padded + further, padded + result.nbytes)
+
+
+def _blocks_for_weights(call: dict[str, Any], given: torch.Tensor, gradient: torch.Tensor) -> int:
+    weight, groups = call["weight"], call["groups"]
+    if groups > 1 and weight.size(1) > 1 and weight.size(1) % _SMALL_BLOCK != 0:
+        return 0
+    if groups == 1 and given.size(1) < _FEW_CHANNELS:
+        return _blocks(gradient, _BLOCK)
+    return _blocks(given, _SMALL_BLOCK) + _blocks(gradient, _SMALL_BLOCK)
 
 
 def _cpu_attention_bytes(call: dict[str, Any], backward: bool) -> int:

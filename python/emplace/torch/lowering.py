@@ -205,7 +205,7 @@ class _Lowering:
             name=node.name, type=f"{target.namespace}.{short_name(target)}", cost_us=cost_us, flops=flops,
             # An output that an op leaves out (a gradient that nobody wants) keeps its place.
             outputs=[output_of(tensor) if isinstance(tensor, torch.Tensor) else {"bytes": 0} for tensor in outputs],
-            inputs=inputs, call=call, temp_bytes=temporary_bytes(target, fake_args, fake_kwargs), group=group,
+            inputs=inputs, call=call, temp_bytes=temporary_bytes(target, fake_args, fake_kwargs, value), group=group,
             backward=node is self._trace.tangent or is_backward(node), module=self._trace.modules[node],
             after=self._after(region, inputs)))
 
