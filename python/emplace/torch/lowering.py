@@ -27,7 +27,7 @@ _FACTORIES = {aten.empty.memory_format}
 _NO_CHANGE = {aten.alias.default, aten.detach.default, aten.lift_fresh.default}
 # Ops that return several views of their first argument.
 _SPLITS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int, aten.split_copy.Tensor,
-           aten.split_with_sizes_copy.default, aten.unbind_copy.int}
+           aten.split_with_sizes_copy.default, aten.unbind_copy.int, aten.unsafe_split.Tensor, aten.unsafe_split_with_sizes.default}
 # Ops that make copies of views where nothing shows the difference, as functionalize() puts them in.
 _VIEW_OF_COPY = {aten.view_copy.default: aten.view.default, aten.expand_copy.default: aten.expand.default,
                  aten.t_copy.default: aten.t.default, aten.transpose_copy.int: aten.transpose.int,

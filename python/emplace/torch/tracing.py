@@ -245,6 +245,7 @@ def _refuse_in_place(trace: Trace) -> None:
 
 
 def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode, _: Running) -> Trace:
+    from torch._decomp.decompositions import native_batch_norm_decomposition
     from torch.func import functional_call, functionalize
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.traceback import preserve_node_meta
@@ -268,8 +269,10 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
             constants[index] = leaf
         return [leaf for leaf in output if isinstance(leaf, torch.Tensor)], [held[name] for name in before]
 
+    # It changes running statistics, and its schema does not say so: those of the ops that take its place do.
+    replaced = {torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition}
     with torch.no_grad(), mode, preserve_node_meta():
-        module = make_fx(functionalize(run), _allow_non_fake_inputs=True)(parameters, buffers, tensors)
+        module = make_fx(functionalize(run), replaced, _allow_non_fake_inputs=True)(parameters, buffers, tensors)
         if _in_place(module.graph):
             # functionalize() passes on some ops (circular padding, nn.RNN, ...) whose parts then change tensors in place.
             again = fx.Interpreter(module).run
