@@ -26,6 +26,8 @@ struct IndexReader {
 };
 constexpr int kArgument1 = -1;
 constexpr std::array kIndexReaders = {IndexReader{"embedding", 1, 0, 0},
+                                      IndexReader{"_embedding_bag", 1, 0, 0},
+                                      IndexReader{"_embedding_bag_forward_only", 1, 0, 0},
                                       IndexReader{"nll_loss_forward", 1, 0, 1},
                                       IndexReader{"nll_loss_backward", 2, 1, 1},
                                       IndexReader{"nll_loss2d_forward", 1, 0, 1},
@@ -33,7 +35,11 @@ constexpr std::array kIndexReaders = {IndexReader{"embedding", 1, 0, 0},
                                       IndexReader{"gather", 2, 0, kArgument1},
                                       IndexReader{"index_select", 2, 0, kArgument1},
                                       IndexReader{"index_add", 2, 0, kArgument1},
+                                      IndexReader{"index_copy", 2, 0, kArgument1},
+                                      IndexReader{"index_fill", 2, 0, kArgument1},
+                                      IndexReader{"index_reduce", 2, 0, kArgument1},
                                       IndexReader{"scatter", 2, 0, kArgument1},
+                                      IndexReader{"scatter_reduce", 2, 0, kArgument1},
                                       IndexReader{"scatter_add", 2, 0, kArgument1}};
 // Operators whose output holds the numbers of their inputs.
 constexpr std::array<std::string_view, 10> kCopies = {"alias",           "clone",  "_to_copy", "cat",  "stack",
@@ -109,6 +115,8 @@ class Bounds {
     if (name == "embedding_dense_backward") {
       Lower(op, TensorAt(call, 1), std::max(IntegerAt(call, 2).value_or(kUnknownSize), kUnknownSize));
     }
+    // Where bags begin: 0 and then ascending.
+    if (name.starts_with("_embedding_bag")) Lower(op, TensorAt(call, 2), kUnknownSize);
     if ((name == "index" || name == "index_put") && call.args.size() > 1) {
       const auto* const indices = std::get_if<AtenList>(&call.args[1].value);
       for (size_t dim = 0; indices != nullptr && dim < indices->size(); ++dim) {

@@ -50,5 +50,13 @@ TEST(IndexBounds, AListIndexesTheDimensionsInTurn) {
   EXPECT_EQ(IndexBounds(graph)[1], 7);
 }
 
+TEST(IndexBounds, BagsBeginAtTheFirstIndex) {
+  const char* const bag = R"({"op": "aten._embedding_bag.default", "args": [{"in": 0}, {"in": 1}, {"in": 2}]})";
+  const OpGraph graph(
+      "", {Made("table", {9, 7}), Made("i", {4}), Made("begins", {2}), Made("sums", {2, 7}, bag, {0, 1, 2})});
+  EXPECT_EQ(IndexBounds(graph)[1], 9);
+  EXPECT_EQ(IndexBounds(graph)[2], 1);  // All 0.
+}
+
 }  // namespace
 }  // namespace emplace
