@@ -13,6 +13,7 @@
 #include "actor/hardware/program/call_constants.h"
 #include "actor/hardware/program/given_tensors.h"
 #include "actor/hardware/program/index_bounds.h"
+#include "actor/hardware/program/index_sources.h"
 #include "common/error.h"
 #include "common/strings.h"
 
@@ -52,6 +53,7 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
   // spinning, milliseconds long, on the cores of the devices.
   at::set_num_threads(1);
   const c10::InferenceMode no_gradients;
+  CheckIndexSources(graph);
   const std::vector<int64_t> bounds = IndexBounds(graph);
   for (size_t device = 0; device < program_.devices.size(); ++device) {
     for (const StepInstruction& instruction : program_.devices[device]) {

@@ -164,6 +164,10 @@ std::optional<double> FloatOf(const Json& value) {
   return std::nullopt;
 }
 
+const TensorArgument* TensorAt(const AtenCall& call, size_t position) {
+  return position < call.args.size() ? std::get_if<TensorArgument>(&call.args[position].value) : nullptr;
+}
+
 AtenCall ParseAtenCall(const Op& op) { return CallReader(op).Read(); }
 
 }  // namespace emplace

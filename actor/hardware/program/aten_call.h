@@ -35,6 +35,8 @@ using AtenConstant = std::variant<std::monostate, bool, int64_t, double, std::st
 struct ViewCall {
   std::string op;                  // "aten.slice.Tensor"
   std::vector<AtenConstant> args;  // The arguments after the tensor.
+
+  bool operator==(const ViewCall&) const = default;
 };
 
 // The tensor of an input of the op, seen through views, the first one first.
@@ -54,6 +56,9 @@ struct AtenCall {
   std::vector<AtenArgument> args;  // By position.
   std::vector<std::pair<std::string, AtenArgument>> kwargs;
 };
+
+// The argument at this position; nullptr: there is none, or it is no tensor.
+const TensorArgument* TensorAt(const AtenCall& call, size_t position);
 
 // A number, or the text of one that JSON does not have: inf, -inf or nan. nullopt: it is neither.
 std::optional<double> FloatOf(const nlohmann::json& value);

@@ -45,10 +45,6 @@ constexpr std::array kIndexReaders = {IndexReader{"embedding", 1, 0, 0},
 constexpr std::array<std::string_view, 10> kCopies = {"alias",           "clone",  "_to_copy", "cat",  "stack",
                                                       "constant_pad_nd", "repeat", "where",    "roll", "index_select"};
 
-const TensorArgument* TensorAt(const AtenCall& call, size_t position) {
-  return position < call.args.size() ? std::get_if<TensorArgument>(&call.args[position].value) : nullptr;
-}
-
 std::optional<int64_t> IntegerAt(const AtenCall& call, size_t position) {
   if (position >= call.args.size()) return std::nullopt;
   const auto* const constant = std::get_if<AtenConstant>(&call.args[position].value);
