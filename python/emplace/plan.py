@@ -78,8 +78,9 @@ class Plan:
         """Of a language model's step (`emplace.llm.load`): its speed in the units in which such models are served, else None.
 
         stream_tokens_per_s: of one stream, whose step runs alone. pipeline_tokens_per_s: of all streams, with so many steps at once
-        that the busiest device never waits, or with one after the other where that is faster. first_token_s: time of the prompt. longest_context: tokens whose cache still fits the
-        memory with this placement, at most what the model was made for. limited_by: the device that limits it. text: all of it.
+        that the busiest device never waits, or with one after the other where that is faster. first_token_s: time of the prompt.
+        longest_context: tokens whose cache still fits the memory with this placement, at most what the model was made for.
+        limited_by: the device that limits it. text: all of it.
         """
         return _core.serving(self.graph, self.machine, self.placement, self.peak_bytes, self.makespan_us, self.max_load_us,
                              self._order_indices())
