@@ -91,7 +91,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     most = checkpoint.number("context_length", 8192)
     context = min(most, 8192) if context is None else context
     activation_bytes = 4 if _is_gguf(path) or weight_type is not None else _HF_ACTIVATION_BYTES
-    settings = Settings(context, streams, _type_name("kv_type", kv_type), activation_bytes, chunk, each_expert, stream_weights, together, steps_in_flight)
+    settings = Settings(context, streams, _type_name("kv_type", kv_type), activation_bytes, chunk, each_expert, stream_weights, together,
+                        steps_in_flight)
     steps = _Steps.of(phase, prompt, tokens, context)
     if context > most:
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", Unmapped, stacklevel=2)
@@ -158,6 +159,6 @@ def _facts(checkpoint: Checkpoint, layers: list[Layer], settings: Settings, step
              "chunk": settings.chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": settings.together,
              "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
     optional = {"steps_in_flight": settings.steps_in_flight if settings.steps_in_flight > 1 else 0,
-                "experts": max(layer.experts for layer in layers), "extra_layers": extra_layers(checkpoint), "nested": checkpoint.nested, "tied": "output.weight" not in checkpoint.by_name,
-                "prompt": steps.prompt, "tokens": steps.tokens}
+                "experts": max(layer.experts for layer in layers), "extra_layers": extra_layers(checkpoint),
+                "nested": checkpoint.nested, "tied": "output.weight" not in checkpoint.by_name, "prompt": steps.prompt, "tokens": steps.tokens}
     return facts | {key: value for key, value in optional.items() if value}
