@@ -85,8 +85,9 @@ std::optional<Checkpoint> CheckpointToResume(const RunConfig& config, const Work
   }
   // One that began with a trained policy goes on without it: the file need not be there any more.
   if (config.policy.initial.empty()) {
-    const PolicyShape shape = FindPolicyKind(config.policy.kind).Shape(config.policy, workload.num_devices);
-    const std::string difference = FirstDifference(shape, checkpoint->policy.shape);
+    const PolicyKind& kind = FindPolicyKind(config.policy.kind);
+    const PolicyShape shape = kind.Shape(config.policy, workload.num_devices);
+    const std::string difference = FirstDifference(kind, shape, checkpoint->policy.shape);
     if (!difference.empty()) {
       throw BadInput(StrCat(store.folder().string(), ": ", difference, ", as when the run was started"));
     }

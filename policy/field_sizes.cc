@@ -4,7 +4,6 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "policy/policy_kinds.h"
 
 namespace emplace {
 namespace {
@@ -54,12 +53,11 @@ void SetSizes(const std::vector<ConfigField>& fields, const std::map<std::string
   }
 }
 
-std::string FirstDifference(const PolicyShape& shape, const PolicyShape& expected) {
+std::string FirstDifference(const PolicyKind& kind, const PolicyShape& shape, const PolicyShape& expected) {
   if (shape.kind != expected.kind) return StrCat("policy.kind is ", shape.kind, ", expected ", expected.kind);
   if (shape.num_devices != expected.num_devices) {
     return StrCat("the machine has ", shape.num_devices, " devices, expected ", expected.num_devices);
   }
-  const PolicyKind& kind = FindPolicyKind(shape.kind);
   for (const ConfigField& field : kind.fields()) {
     if (!field.size || shape.sizes.at(field.size->name) == expected.sizes.at(field.size->name)) continue;
     const auto text = [&](const PolicyShape& of) {

@@ -20,7 +20,7 @@ std::map<std::string, int64_t> SizesIn(const std::vector<ConfigField>& fields, c
 void SetSizes(const std::vector<ConfigField>& fields, const std::map<std::string, int64_t>& sizes, void* keys);
 
 // The first key by which a policy is another than the expected one: "policy.hidden is 32, expected 64"; or what is said
-// of its kind or the machine. Empty: there is none.
-std::string FirstDifference(const PolicyShape& shape, const PolicyShape& expected);
+// of its kind or the machine. Empty: there is none. kind: that of `shape`.
+std::string FirstDifference(const PolicyKind& kind, const PolicyShape& shape, const PolicyShape& expected);
 
 }  // namespace emplace

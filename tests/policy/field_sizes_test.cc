@@ -56,20 +56,21 @@ TEST(FieldSizes, SizesComeFromTheirKeysAndBack) {
 }
 
 TEST(FieldSizes, ADifferenceIsToldByItsKey) {
-  const PolicyShape shape = FindPolicyKind("hierarchical").Shape({.kind = "hierarchical", .initial = "", .own = {}}, 2);
-  EXPECT_EQ(FirstDifference(shape, shape), "");
+  const PolicyKind& kind = FindPolicyKind("hierarchical");
+  const PolicyShape shape = kind.Shape({.kind = "hierarchical", .initial = "", .own = {}}, 2);
+  EXPECT_EQ(FirstDifference(kind, shape, shape), "");
   PolicyShape other = shape;
   other.sizes["balanced"] = 0;
-  EXPECT_EQ(FirstDifference(shape, other), "policy.balanced is true, expected false");
+  EXPECT_EQ(FirstDifference(kind, shape, other), "policy.balanced is true, expected false");
   other = shape;
   other.sizes["tanh_tenths"] = 72;
-  EXPECT_EQ(FirstDifference(shape, other), "policy.tanh_constant is 5, expected 7.2");
+  EXPECT_EQ(FirstDifference(kind, shape, other), "policy.tanh_constant is 5, expected 7.2");
   other.sizes["hidden"] = 32;
-  EXPECT_EQ(FirstDifference(shape, other), "policy.hidden is 64, expected 32");
+  EXPECT_EQ(FirstDifference(kind, shape, other), "policy.hidden is 64, expected 32");
   other.num_devices = 4;
-  EXPECT_EQ(FirstDifference(shape, other), "the machine has 2 devices, expected 4");
+  EXPECT_EQ(FirstDifference(kind, shape, other), "the machine has 2 devices, expected 4");
   other.kind = "sgdp";
-  EXPECT_EQ(FirstDifference(shape, other), "policy.kind is hierarchical, expected sgdp");
+  EXPECT_EQ(FirstDifference(kind, shape, other), "policy.kind is hierarchical, expected sgdp");
 }
 
 // With every key at either end of its range: the sizes are those that a file of the kind may have, and all of them.

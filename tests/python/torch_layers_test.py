@@ -28,7 +28,7 @@ LAYERS = {
     "bilinear": (lambda x: functional.bilinear(x, x, torch.ones(3, 16, 16)), SIGNALS),
     "distances": (lambda x: torch.cdist(x, x), SIGNALS), "greatest_so_far": (lambda x: x.cummax(-1)[0], SIGNALS),
     "median": (lambda x: x.median(-1)[0], SIGNALS), "windows": (lambda x: x.unfold(-1, 4, 2), SIGNALS),
-    "gumbel": (functional.gumbel_softmax, SIGNALS), "margins": (lambda x: functional.soft_margin_loss(x, x.sign()), SIGNALS),
+    "gumbel": (functional.gumbel_softmax, SIGNALS), "margins": (lambda x: functional.soft_margin_loss(x, x.sign().detach()), SIGNALS),
 }
 BAGS = {f"bags_by_{mode}": (nn.EmbeddingBag(10, 8, mode=mode), WORDS) for mode in ("sum", "mean", "max")}
 # Layers whose numbers are random, and one whose plain run computes in place in parts of a tensor, which rounds otherwise.

@@ -234,6 +234,7 @@ constexpr std::string_view kAllowedOps[] = {
     "aten.hardtanh.default",
     "aten.hardtanh_backward.default",
     "aten.heaviside.default",
+    "aten.histc.default",
     "aten.huber_loss.default",
     "aten.huber_loss_backward.default",
     "aten.hypot.default",
