@@ -271,6 +271,18 @@ def test_convolutions_copy_what_they_read_and_what_they_make(batch, channels, si
                                   within=0.03)
 
 
+@pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() != "AVX512", reason="oneDNN lays tensors out by the processor")
+@pytest.mark.parametrize("channels, size, kernel, stride, groups", [
+    ((3, 64), (64, 64), (16, 16), 16, 1), ((8, 16), (48, 48), (16, 16), 8, 2), ((8, 32), (500,), (20,), 5, 1),
+    ((4, 16), (64, 64), (2, 15), 3, 1), ((4, 8), (20, 40, 40), (4, 16, 16), 4, 1)])
+def test_gradients_of_wide_kernels_are_products_of_patches(channels, size, kernel, stride, groups):
+    (inner, outer), dims = channels, len(size)
+    image, weight = torch.randn(2, inner, *size), torch.randn(outer, inner // groups, *kernel)
+    rest = ([stride] * dims, [0] * dims, [1] * dims, False, [0] * dims, groups)
+    gradient = torch.randn_like(aten.convolution(image, weight, None, *rest))
+    check_temporary_bytes(aten.convolution_backward.default, gradient, image, weight, [outer], *rest, [False, True, True], within=0.01)
+
+
 def largest_allocation(call):
     """What a call returns, and the most bytes that it held at a time."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, acc_events=True) as profile:

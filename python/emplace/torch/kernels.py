@@ -1,4 +1,5 @@
 """Kernels that fuse many ops: FLOPs of attention and recurrent layers, and memory that these, convolutions and products take."""
+import math
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ _FLASH_ROWS, _FLASH_COLUMNS = 128, 32
 _EFFICIENT_WIDEST_IN_REGISTERS = 128
 # Channels in the blocks of oneDNN's convolutions, and the number below which it reads images as they are.
 _BLOCK, _SMALL_BLOCK, _FEW_CHANNELS = 16, 8, 4
+_WIDEST_KERNEL = 14  # For which oneDNN does not multiply matrices of patches.
 # Images and numbers from which on ATen has oneDNN compute convolutions that would be fast without it.
 _ONEDNN_BATCH, _ONEDNN_NUMBERS = 16, 20480
 # The matrices of products, by the names of the ops' arguments.
@@ -183,6 +185,8 @@ def _peak_of_forward(call: dict[str, Any], given: torch.Tensor, result: torch.Te
 
 def _blocks_for_weights(call: dict[str, Any], given: torch.Tensor, gradient: torch.Tensor) -> int:
     weight, groups = call["weight"], call["groups"]
+    if weight.size(-1) > _WIDEST_KERNEL:  # By patches of an image, or of a layer of one with three dimensions.
+        return math.prod(gradient.size()[2:][-2:]) * weight[0].nbytes + 4 * weight.nbytes
     if groups > 1 and weight.size(1) > 1 and weight.size(1) % _SMALL_BLOCK != 0:
         return 0
     if groups == 1 and given.size(1) < _FEW_CHANNELS:
