@@ -2,6 +2,8 @@
 
 #include <array>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 
 #include "common/error.h"
 #include "common/files/protobuf.h"
@@ -41,7 +43,7 @@ TensorboardWriter::TensorboardWriter(const std::filesystem::path& folder, double
   std::filesystem::create_directories(folder, error);
   path_ = folder / StrCat("events.out.tfevents.", static_cast<int64_t>(unix_seconds), ".emplace");
   out_.open(path_, std::ios::binary | std::ios::app);
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
+  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
   std::string event;
   AppendFixed(1, unix_seconds, event);     // wall_time
   AppendBytes(3, "brain.Event:2", event);  // file_version
@@ -73,7 +75,7 @@ void TensorboardWriter::Scalar(const std::string& tag, double value, int64_t ste
 
 void TensorboardWriter::Flush() {
   out_.flush();
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
+  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
 }
 
 }  // namespace emplace
