@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -55,7 +56,7 @@ void ReplaceEnd(const std::filesystem::path& path, uint64_t offset, std::string_
   file.close();
   std::error_code error;
   if (file) std::filesystem::resize_file(path, offset + text.size(), error);
-  if (!file || error) throw RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!file || error) throw WriteError(path);
 }
 
 }  // namespace emplace

@@ -25,10 +25,6 @@ namespace {
 // What a compressed file may grow to.
 constexpr size_t kMaxUnpackedBytes = size_t{4} << 30;
 
-Error WriteError(const std::filesystem::path& path) {
-  return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
-}
-
 bool WriteAll(int fd, std::string_view bytes) {
   size_t written = 0;
   while (written < bytes.size()) {
@@ -118,6 +114,10 @@ int OpenFileNamed(std::filesystem::path path) {
 }
 
 }  // namespace
+
+Error WriteError(const std::filesystem::path& path) {
+  return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
+}
 
 std::filesystem::path BehindLinks(std::filesystem::path path) {
   std::error_code error;

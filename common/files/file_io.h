@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/error.h"
+
 namespace emplace {
 
 // Returns the bytes of a file. Throws BadInput "path: cannot be read: reason" when the file is missing, may not be read
@@ -24,6 +26,9 @@ std::filesystem::path BehindLinks(std::filesystem::path path);
 // and what this process has open, such as /dev/stdout, are written to and stay what they are. Of a link the file that
 // it leads to is written.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode = 0644);
+
+// RunFailed "path: cannot be written: reason", by errno.
+Error WriteError(const std::filesystem::path& path);
 
 // Removes what WriteFileAtomically is writing now, in any thread, for a process that ends at once.
 void RemoveUnfinishedFiles();

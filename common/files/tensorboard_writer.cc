@@ -2,10 +2,9 @@
 
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 
 #include "common/error.h"
+#include "common/files/file_io.h"
 #include "common/files/protobuf.h"
 #include "common/strings.h"
 
@@ -43,7 +42,7 @@ TensorboardWriter::TensorboardWriter(const std::filesystem::path& folder, double
   std::filesystem::create_directories(folder, error);
   path_ = folder / StrCat("events.out.tfevents.", static_cast<int64_t>(unix_seconds), ".emplace");
   out_.open(path_, std::ios::binary | std::ios::app);
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!out_) throw WriteError(path_);
   std::string event;
   AppendFixed(1, unix_seconds, event);     // wall_time
   AppendBytes(3, "brain.Event:2", event);  // file_version
@@ -75,7 +74,7 @@ void TensorboardWriter::Scalar(const std::string& tag, double value, int64_t ste
 
 void TensorboardWriter::Flush() {
   out_.flush();
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!out_) throw WriteError(path_);
 }
 
 }  // namespace emplace

@@ -1,9 +1,7 @@
 #include "learner/intake/placement_files.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -148,7 +146,7 @@ void PlacementFiles::Write() {
   for (const BestPlacements::Improvement& improvement : all)
     lines_ << Line(improvement.graph, improvement.found) << "\n";
   lines_.flush();
-  if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!lines_) throw WriteError(lines_path_);
   WriteIndex();
 }
 
@@ -206,7 +204,7 @@ void PlacementFiles::MendLines(const std::vector<std::optional<FoundPlacement>>&
   }
   WriteFileAtomically(lines_path_, kept);
   lines_.open(lines_path_, std::ios::app);
-  if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!lines_) throw WriteError(lines_path_);
 }
 
 std::string PlacementFiles::Line(GraphId graph, const FoundPlacement& found) const {

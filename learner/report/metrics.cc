@@ -1,14 +1,13 @@
 #include "learner/report/metrics.h"
 
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/files/file_end.h"
+#include "common/files/file_io.h"
 #include "common/metrics_keys.h"
 #include "common/strings.h"
 
@@ -69,7 +68,7 @@ Metrics::Metrics(const std::filesystem::path& run_dir, int64_t updates)
     : path_(run_dir / "metrics.jsonl"), tensorboard_(run_dir / "tensorboard", UnixSeconds()) {
   DropLinesPast(path_, updates);
   out_.open(path_, std::ios::app);
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!out_) throw WriteError(path_);
 }
 
 void Metrics::Write(const std::string& kind, int64_t update, double seconds, const Scalars& scalars) {
@@ -85,7 +84,7 @@ void Metrics::Write(const std::string& kind, int64_t update, double seconds, con
   }
   out_ << line.dump() << "\n";
   out_.flush();
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
+  if (!out_) throw WriteError(path_);
   tensorboard_.Flush();
 }
 
