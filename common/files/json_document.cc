@@ -100,9 +100,10 @@ std::vector<JsonMember> MembersByKey(const JsonElement& object) {
   return members;
 }
 
-JsonElement RequiredMember(const JsonElement& object, std::string_view key, const JsonPlace& place) {
+JsonElement RequiredMember(const JsonElement& object, std::string_view key, const JsonPlace& place,
+                           std::string_view expected) {
   const auto found = FindMember(object, key);
-  if (!found) throw MissingMember(key, place.Words());
+  if (!found) throw MissingMember(key, place.Words(), expected);
   return *found;
 }
 

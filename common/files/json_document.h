@@ -64,7 +64,8 @@ std::optional<JsonElement> FindMember(const JsonElement& object, std::string_vie
 std::vector<JsonMember> MembersByKey(const JsonElement& object);
 
 // As for values of nlohmann/json (json_text.h).
-JsonElement RequiredMember(const JsonElement& object, std::string_view key, const JsonPlace& place);
+JsonElement RequiredMember(const JsonElement& object, std::string_view key, const JsonPlace& place,
+                           std::string_view expected);
 void CheckKeys(const JsonElement& object, std::initializer_list<std::string_view> known, const JsonPlace& place);
 std::string ShownJson(const JsonElement& value);
 

@@ -154,9 +154,10 @@ Json ParseJson(std::string_view text, const std::string& source, const std::func
   throw BadInput(StrCat(source, ":", line, ":", column, ": ", context ? context(offset) : "", builder.what()));
 }
 
-const Json& RequiredMember(const Json& object, const std::string& key, const std::string& place) {
+const Json& RequiredMember(const Json& object, const std::string& key, const std::string& place,
+                           std::string_view expected) {
   const auto found = object.find(key);
-  if (found == object.end()) throw MissingMember(key, place);
+  if (found == object.end()) throw MissingMember(key, place, expected);
   return *found;
 }
 
@@ -166,8 +167,8 @@ void CheckKeys(const Json& object, std::initializer_list<std::string_view> known
   }
 }
 
-Error MissingMember(std::string_view key, const std::string& place) {
-  return BadInput(StrCat(place, ": '", key, "' is missing"));
+Error MissingMember(std::string_view key, const std::string& place, std::string_view expected) {
+  return BadInput(StrCat(place, ": '", key, "' is missing", expected.empty() ? "" : ", expected ", expected));
 }
 
 Error UnknownKey(std::string_view key, std::initializer_list<std::string_view> known, const std::string& place) {

@@ -23,8 +23,10 @@ constexpr size_t kDeepestJson = 200;
 nlohmann::json ParseJson(std::string_view text, const std::string& source,
                          const std::function<std::string(size_t offset)>& context = nullptr);
 
-// Returns the member, or throws BadInput "place: 'key' is missing". REQUIRES: object.is_object().
-const nlohmann::json& RequiredMember(const nlohmann::json& object, const std::string& key, const std::string& place);
+// Returns the member, or throws BadInput "place: 'key' is missing, expected ...", without the latter where `expected`
+// is empty. REQUIRES: object.is_object().
+const nlohmann::json& RequiredMember(const nlohmann::json& object, const std::string& key, const std::string& place,
+                                     std::string_view expected = "");
 
 // Throws BadInput "place: unknown key 'x', expected one of ..." for a key that is not among the known ones, so that a
 // misspelt key is no silent default. REQUIRES: object.is_object().
@@ -36,7 +38,7 @@ uint64_t WholeNumber(const nlohmann::json& value, const std::string& place,
                      uint64_t largest = std::numeric_limits<uint64_t>::max());
 
 // What RequiredMember and CheckKeys throw.
-Error MissingMember(std::string_view key, const std::string& place);
+Error MissingMember(std::string_view key, const std::string& place, std::string_view expected);
 Error UnknownKey(std::string_view key, std::initializer_list<std::string_view> known, const std::string& place);
 
 // The document as one line. Bytes that are not UTF-8, such as names of files may have, become U+FFFD, where dump() of

@@ -32,12 +32,6 @@ T Get(const JsonElement& value, const JsonPlace& place, std::string_view expecte
   return found;
 }
 
-JsonElement Member(const JsonElement& object, std::string_view key, const JsonPlace& place, std::string_view expected) {
-  const auto found = FindMember(object, key);
-  if (!found) throw BadInput(StrCat(place.Words(), ": '", key, "' is missing, expected ", expected));
-  return *found;
-}
-
 double Number(const JsonElement& value, const JsonPlace& place) {
   const auto number = Get<double>(value, place, "a number");
   if (number < 0) throw Unexpected(value, place, "a finite number of at least 0");
@@ -89,7 +83,7 @@ OpOutput ReadOutput(const JsonElement& value, const JsonPlace& place) {
   CheckIsObject(value, place);
   CheckKeys(value, {"bytes", "shape", "dtype", "resident"}, place);
   OpOutput output;
-  output.bytes = Bytes(Member(value, "bytes", place, "a whole number"), place.At(" bytes"));
+  output.bytes = Bytes(RequiredMember(value, "bytes", place, "a whole number"), place.At(" bytes"));
   if (const auto shape = FindMember(value, "shape")) {
     output.shape.emplace();
     for (const JsonElement size : List(*shape, place.At(" shape"))) {
@@ -121,7 +115,7 @@ std::string_view ReadName(const JsonElement& value, size_t index, const JsonPlac
   const std::string number = std::to_string(index);
   const JsonPlace place = source.At(": op ", number);
   CheckIsObject(value, place);
-  return Text(Member(value, "name", place, "a string"), place.At(": name"));
+  return Text(RequiredMember(value, "name", place, "a string"), place.At(": name"));
 }
 
 // What one op after the other makes use of.
@@ -140,8 +134,9 @@ Op ReadOp(const JsonElement& value, std::string_view name, const JsonPlace& plac
   Op op;
   op.name = name;
   if (const auto type = FindMember(value, "type")) op.type = Text(*type, place.At(": type"));
-  op.cost = ReadCost(Member(value, "cost_us", place, "a number, or an object with a number for each device kind"),
-                     place.At(": cost_us"), reader.kinds);
+  op.cost =
+      ReadCost(RequiredMember(value, "cost_us", place, "a number, or an object with a number for each device kind"),
+               place.At(": cost_us"), reader.kinds);
   if (const auto outputs = FindMember(value, "outputs")) op.outputs = ReadOutputs(*outputs, place);
   if (const auto flops = FindMember(value, "flops")) op.flops = Number(*flops, place.At(": flops"));
   if (const auto size = FindMember(value, "param_bytes")) op.param_bytes = Bytes(*size, place.At(": param_bytes"));
@@ -290,7 +285,7 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
   const JsonElement root = document.root();
   CheckIsObject(root, place.At(":"), StrCat("an object with '", kGraphFormat, "'"));
   const std::string_view format =
-      Text(Member(root, "format", place, StrCat("'", kGraphFormat, "'")), place.At(": format"));
+      Text(RequiredMember(root, "format", place, StrCat("'", kGraphFormat, "'")), place.At(": format"));
   if (format != kGraphFormat)
     throw BadInput(StrCat(source, ": format is '", format, "', expected '", kGraphFormat, "'"));
   CheckKeys(root, {"format", "name", "ops", "meta"}, place);
@@ -298,7 +293,7 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
   const std::string name(given_name ? Text(*given_name, place.At(": name")) : source);
   JsonWriter writer;
   const std::string meta = ObjectText(root, "meta", place, writer);
-  std::vector<Op> ops = ReadOps(List(Member(root, "ops", place, "a list"), place.At(": ops")), place);
+  std::vector<Op> ops = ReadOps(List(RequiredMember(root, "ops", place, "a list"), place.At(": ops")), place);
   return WithPlace(source, [&] { return OpGraph(name, std::move(ops), meta); });
 }
 

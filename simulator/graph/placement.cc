@@ -20,12 +20,6 @@ constexpr char kPlacementFormat[] = "emplace.placement/1";
 
 constexpr char kDeviceByOp[] = "an object with a device index for each op";
 
-const Json& Member(const Json& object, const char* key, const std::string& source, const std::string& expected) {
-  const auto found = object.find(key);
-  if (found == object.end()) throw BadInput(StrCat(source, ": '", key, "' is missing, expected ", expected));
-  return *found;
-}
-
 // The kinds that may run an op, for an error about one that may not.
 std::string KindsOf(const Op& op) {
   if (op.cost.is_uniform()) return Join(op.allowed, ", ");
@@ -162,12 +156,12 @@ OrderedPlacement ParseOrderedPlacement(std::string_view text, const std::string&
       placement.push_back(ReadDevice(root[o], op, cluster, source));
     }
   } else if (root.is_object()) {
-    const Json& format = Member(root, "format", source, StrCat("\"", kPlacementFormat, "\""));
+    const Json& format = RequiredMember(root, "format", source, StrCat("\"", kPlacementFormat, "\""));
     if (format != kPlacementFormat)
       throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kPlacementFormat, "\""));
     CheckKeys(root, {"format", "found", "devices", "ops", "order"}, source);
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
-    placement = ReadByName(Member(root, "ops", source, kDeviceByOp), graph, cluster, source);
+    placement = ReadByName(RequiredMember(root, "ops", source, kDeviceByOp), graph, cluster, source);
     if (root.contains("order")) read.orders = ReadOrders(root["order"], graph, cluster, placement, source);
   } else {
     throw BadInput(StrCat(source, ": expected '", kPlacementFormat, "' or an array of device indices"));

@@ -67,7 +67,7 @@ struct Welcome {
   uint64_t first_sequence = 1;        // The first sequence number of this incarnation.
   std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
-  // [graphs] PlacementTasks by GraphId, as simulator/task/placement_task.h bundles them.
+  // [graphs] PlacementTasks by GraphId, as simulator/task/task_bundle.h bundles them.
   std::vector<ArrayBundle> tasks;
   // For an actor that measures, or plays trials on graphs; else empty:
   std::string machine = {};              // The devices, as a YAML text of simulator/machine/cluster.h.
