@@ -7,9 +7,13 @@ Runs in an environment with the package `emplace`, torch 2.11, torchvision 0.26,
   python tools/reproduce/forty_models.py
 Each model is a process of its own. It can be stopped at any time, and the same command goes on; --fresh measures again. Writes a
 table with a line for each model, and beside it a .md that shows it.
+
+With --capture FOLDER it places nothing, and leaves the graphs of four micro-batches in FOLDER/train, validation and test: a family for
+planner_families.py.
 """
 import argparse
 import json
+import pathlib
 import statistics
 import time
 
@@ -36,6 +40,13 @@ TRANSFORMERS = ("bert", "distilbert", "roberta", "albert", "electra", "gpt2", "l
 DIFFUSERS = ("unet_small", "dit_s", "vae")
 NAMES = tuple(f"{library}/{name}" for library, names in (
     ("torchvision", TORCHVISION), ("timm", TIMM), ("transformers", TRANSFORMERS), ("diffusers", DIFFUSERS)) for name in names)
+CAPTURED_MICROBATCHES = 4
+
+
+def part_of(name):
+    """Whether a captured model is for training, validation or test. Of ten models of a library three are for test, spread over its
+    families, which stand beside each other in its list."""
+    return {1: "test", 4: "test", 6: "validation", 8: "test"}.get(NAMES.index(name) % 10, "train")
 
 
 def classifier(model, size):
@@ -114,6 +125,26 @@ def measure(name, seconds):
     return row
 
 
+def capture(name, path):
+    """Writes the graph of a model's training step."""
+    import emplace
+    model, args, kwargs = make(name)
+    graph = emplace.torch.capture(model, args, kwargs, train=True, microbatches=CAPTURED_MICROBATCHES, name=path.name.partition(".")[0])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    graph.save(path)
+    print(f"{path.name}: {graph.num_ops:,} ops")
+
+
+def capture_all(folder, names, timeout_s):
+    """The graphs of these models, each by a process of its own; those that are there stay."""
+    for name in names:
+        path = folder / part_of(name) / f"{name.replace('/', '_')}.graph.json.zst"
+        if path.exists():
+            continue
+        lines, failed = run_apart(["--capture", str(path), "--row", name], timeout_s)
+        print(f"{name}: {failed}" if failed else lines[-1], flush=True)
+
+
 def table(rows):
     """Lines of the table of gains."""
     pairs = [(count, parts) for count in DEVICES for parts in MICROBATCHES]
@@ -148,12 +179,19 @@ def main():
     parser.add_argument("--timeout", type=float, default=300, help="most seconds for one model (default: 300)")
     add_out(parser, "forty_models")
     add_fresh(parser, others_stay=True)
-    parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
+    parser.add_argument("--capture", type=pathlib.Path, metavar="FOLDER", help="write graphs there, and place nothing")
+    parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model; with --capture, which then is a file.
     options = parser.parse_args()
+    if options.row and options.capture:
+        capture(options.row, options.capture)
+        return
     if options.row:
         print(json.dumps(measure(options.row, options.seconds)))
         return
     refuse_unknown(parser, options.models, NAMES)
+    if options.capture:
+        capture_all(options.capture, options.models or NAMES, options.timeout)
+        return
     results = Table(options.out, COLUMNS, DEPENDS)
     for name in options.models or NAMES:
         known = next((row for row in results.rows if row["model"] == name), None)

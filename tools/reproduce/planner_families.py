@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
 """What a planner learns in minutes from the training graphs of a family, on the family's test graphs.
 
+A family is one that `emplace generate` has, or a folder of graphs with the folders train, validation and test.
 Trains configs/ptb_planner.yaml on each family and machine with several seeds, then places the test graphs with what was learned, and
 with every method as it is set by hand. Writes a table, and beside it a .md that shows it. Finished trainings are kept, and a run that
 was stopped goes on where it was.
 """
 import argparse
+import pathlib
 import statistics
 
 from lib.networks import ROOT
 from lib.results import better, evaluate, mean_interval, time_of
-from lib.script import at_least_one, run_script
+from lib.script import BadInput, at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
 from lib.training import Task, add_arguments, devices_of, exactly, graphs_of, train_all
 
 CONFIG = ROOT / "configs/ptb_planner.yaml"
 COLUMNS = {"family": str, "devices": str, "updates": int, "training_s": float, "way": str, "budget": int, "seed": int, "graph": str,
            "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
-HEURISTICS = ["expert", "scotch", "heft", "m-etf"]
+HEURISTICS = ["expert", "scotch", "heft", "m-etf", "data-parallel"]
 ONE_PASS_BY_HAND, LIST_BY_HAND, AUTO_BY_HAND = "list by hand, one pass", "list by hand", "auto by hand"
 LEARNED, BEST_OF_8, AUTO_LEARNED = "planner, one pass", "planner, best of 8", "auto, planner"
 LEARNED_WAYS = {LEARNED, BEST_OF_8, AUTO_LEARNED}
@@ -26,7 +28,7 @@ LEARNED_WAYS = {LEARNED, BEST_OF_8, AUTO_LEARNED}
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("families", nargs="+", metavar="FAMILY=MACHINE", type=family_and_machine,
-                        help="family and machine of configs/clusters to train and judge on, such as ptb=k80x2")
+                        help="family or folder, and machine of configs/clusters to train and judge on, such as ptb=k80x2")
     parser.add_argument("--updates", type=at_least_one, default=60, metavar="N", help="number of generations of each training (60)")
     parser.add_argument("--budgets", type=at_least_one, nargs="+", default=[100, 1000], metavar="B",
                         help="placements that auto may simulate (100 1000)")
@@ -42,10 +44,27 @@ def family_and_machine(text):
     return family, machine
 
 
+def name_of(family):
+    """What a family is called in tables and runs: a folder by its own name."""
+    return pathlib.Path(family).name
+
+
+def workload_of(family):
+    """Overrides that say which graphs a family has."""
+    folder = pathlib.Path(family)
+    if not folder.is_dir():
+        return {"workload.family": family}
+    graphs = {part: sorted((folder / part).glob("*.graph.json*")) for part in ("train", "validation", "test")}
+    for part, files in graphs.items():
+        if not files:
+            raise BadInput(f"{folder / part}: has no graphs, expected files *.graph.json or *.graph.json.zst")
+    return {"workload.family": "", **{f"workload.{part}_graphs": files for part, files in graphs.items()}}
+
+
 def tasks_of(arguments):
     """{(family, machine, seed): task}"""
-    return {(family, machine, seed): Task(f"{family}_{machine}_seed{seed}", CONFIG,
-                                          {"name": f"{family} planner", "workload.family": family,
+    return {(family, machine, seed): Task(f"{name_of(family)}_{machine}_seed{seed}", CONFIG,
+                                          {"name": f"{name_of(family)} planner", **workload_of(family),
                                            "workload.devices": ROOT / f"configs/clusters/{machine}.yaml", **exactly(arguments.updates)}, seed)
             for family, machine in arguments.families for seed in arguments.seeds}
 
@@ -77,7 +96,7 @@ def by_hand(arguments, run):
 
 def table_rows(family, machine, run, updates, ways):
     kept = ("seed", "graph", "makespan_us", "feasible", "seconds", "single_device_us")
-    return [{"family": family, "devices": machine, "updates": updates, "training_s": run["seconds"], "way": way, "budget": budget,
+    return [{"family": name_of(family), "devices": machine, "updates": updates, "training_s": run["seconds"], "way": way, "budget": budget,
              **{name: row[name] for name in kept}} for (way, budget), rows in ways.items() for row in rows]
 
 
@@ -115,7 +134,7 @@ def main():
     tasks = tasks_of(arguments)
     runs = train_all(list(tasks.values()), arguments)
     for family, machine in arguments.families:
-        table.remove(family=family, devices=machine)
+        table.remove(family=name_of(family), devices=machine)
         of_family = {seed: runs[task.name] for (name, place, seed), task in tasks.items() if (name, place) == (family, machine)}
         first = of_family[arguments.seeds[0]]
         table.add(table_rows(family, machine, first, arguments.updates, by_hand(arguments, first)))

@@ -55,6 +55,17 @@ class FortyModels(unittest.TestCase):
             self.assertEqual(self.run_script(out, [done], "timm/nfnet_f0", "--fresh").call_count, 1)
             self.assertIn("| timm/nfnet_f0 | 1,000 |", out.with_suffix(".md").read_text())
 
+    def test_captured_graphs_are_for_training_validation_and_test_and_those_that_are_there_stay(self):
+        parts = [forty_models.part_of(name) for name in forty_models.NAMES]
+        self.assertEqual({part: parts.count(part) for part in set(parts)}, {"train": 24, "validation": 4, "test": 12})
+        with tempfile.TemporaryDirectory() as folder:
+            there = pathlib.Path(folder) / "train/torchvision_alexnet.graph.json.zst"
+            there.parent.mkdir()
+            there.touch()
+            done = subprocess.CompletedProcess([], 0, "a line of a library\nvgg16: 507 ops\n", "")
+            run = self.run_script(pathlib.Path(folder) / "models.csv", [done], "torchvision/alexnet", "torchvision/vgg16", "--capture", folder)
+            self.assertEqual(run.call_args[0][0][2:], ["--capture", f"{folder}/test/torchvision_vgg16.graph.json.zst", "--row", "torchvision/vgg16"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """What tools/reproduce/planner.py and planner_families.py say of rows made by hand."""
+import argparse
+import pathlib
+import tempfile
 import unittest
 
 from support import CALL, cells
 
 import planner
 import planner_families
+from lib.script import BadInput
 
 
 def on_instance(instance, way, makespan_us, budget=0, feasible=True):
@@ -54,6 +58,23 @@ class PlannerFamilies(unittest.TestCase):
     def test_what_does_not_fit_is_counted(self):
         rows = [of_family(planner_families.LEARNED, 1, "g", 50.0), of_family(planner_families.AUTO_BY_HAND, 1, "g", 90.0, 100, feasible=False)]
         self.assertEqual(cells(planner_families.markdown(rows).splitlines()[-1])[-3:], ["OOM", "0.010", "1"])
+
+    def test_a_folder_of_graphs_is_a_family_by_its_own_name(self):
+        with tempfile.TemporaryDirectory() as above:
+            folder = pathlib.Path(above) / "mine"
+            files = {part: folder / part / f"{part}.graph.json.zst" for part in ("train", "validation", "test")}
+            for file in files.values():
+                file.parent.mkdir(parents=True)
+                file.touch()
+            (folder / "train/skipped.txt").touch()
+            arguments = argparse.Namespace(families=[(str(folder), "k80x2")], seeds=[3], updates=5)
+            [(key, task)] = planner_families.tasks_of(arguments).items()
+            self.assertEqual(key, (str(folder), "k80x2", 3))
+            self.assertEqual((task.name, task.overrides["workload.family"]), ("mine_k80x2_seed3", ""))
+            self.assertEqual({part: task.overrides[f"workload.{part}_graphs"] for part in files}, {part: [file] for part, file in files.items()})
+            files["test"].unlink()
+            with self.assertRaisesRegex(BadInput, "mine/test: has no graphs"):
+                planner_families.tasks_of(arguments)
 
 
 if __name__ == "__main__":
