@@ -157,6 +157,11 @@ class Values(unittest.TestCase):
                             ([pathlib.Path("/a b/c")], '["/a b/c"]'), (pathlib.Path("/a b"), '"/a b"')):
             self.assertEqual(training.shown(value), text)
 
+    def test_paths_do_not_start_at_the_folder_of_a_configuration(self):
+        here = pathlib.Path.cwd()
+        self.assertEqual(training.shown(pathlib.Path("a")), f'"{here}/a"')
+        self.assertEqual(training.shown([pathlib.Path("a"), "b"]), f'["{here}/a", "b"]')
+
     def test_a_section_in_one_line(self):
         text = "name: net  # Of the run.\nworkload: {family: ptb, devices: \"clusters/k80x2.yaml\"}\npolicy:\n  # Of it.\n  kind: rnn\n"
         self.assertEqual(training.settings_in(text), {"name": "net", "workload.family": "ptb",

@@ -73,11 +73,12 @@ def overrides_of(settings):
 
 
 def shown(value):
-    """A value as YAML, for --set. Text stays as it is: it may have come from --set."""
+    """A value as YAML, for --set. Text stays as it is: it may have come from --set. Paths become absolute, as those of a configuration
+    start at its folder."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return "[" + ", ".join(json.dumps(str(item)) for item in value) + "]"
+        return "[" + ", ".join(json.dumps(str(item.resolve() if isinstance(item, pathlib.Path) else item)) for item in value) + "]"
     if isinstance(value, pathlib.Path):
         return json.dumps(str(value.resolve()))
     return str(value) if value != "" else '""'
