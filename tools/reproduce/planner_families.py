@@ -69,9 +69,15 @@ def tasks_of(arguments):
             for family, machine in arguments.families for seed in arguments.seeds}
 
 
-def judged(arguments, run, seed):
+def test_graphs_of(family, run):
+    """The files of the graphs on which what a run has learned is judged."""
+    overrides = workload_of(family)
+    return overrides["workload.test_graphs"] if "workload.test_graphs" in overrides else graphs_of(run["run_dir"], "test")
+
+
+def judged(arguments, family, run, seed):
     """{(way, budget): rows} of the test graphs of a training, by what it has learned."""
-    graphs, devices = graphs_of(run["run_dir"], "test"), devices_of(run["run_dir"])
+    graphs, devices = test_graphs_of(family, run), devices_of(run["run_dir"])
     policy = run["run_dir"] / "policy.safetensors"
     ways = {(LEARNED, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, jobs=1),
             (BEST_OF_8, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, samples=7, jobs=1)}
@@ -80,9 +86,9 @@ def judged(arguments, run, seed):
     return ways
 
 
-def by_hand(arguments, run):
+def by_hand(arguments, family, run):
     """The same by methods as they are set by hand: heuristics count with the better of their two orders."""
-    graphs, devices = graphs_of(run["run_dir"], "test"), devices_of(run["run_dir"])
+    graphs, devices = test_graphs_of(family, run), devices_of(run["run_dir"])
     ways = {}
     for method in HEURISTICS:
         orders = [evaluate(arguments, graphs, devices, [method], [1], policy="none", jobs=1, **order) for order in ({}, {"order": "rank"})]
@@ -137,9 +143,9 @@ def main():
         table.remove(family=name_of(family), devices=machine)
         of_family = {seed: runs[task.name] for (name, place, seed), task in tasks.items() if (name, place) == (family, machine)}
         first = of_family[arguments.seeds[0]]
-        table.add(table_rows(family, machine, first, arguments.updates, by_hand(arguments, first)))
+        table.add(table_rows(family, machine, first, arguments.updates, by_hand(arguments, family, first)))
         for seed, run in of_family.items():
-            table.add(table_rows(family, machine, run, arguments.updates, judged(arguments, run, seed)))
+            table.add(table_rows(family, machine, run, arguments.updates, judged(arguments, family, run, seed)))
         table.save()
     table.save(markdown(table.rows))
 
