@@ -127,7 +127,6 @@ def test_the_longest_context_fits_and_one_token_more_does_not(llama):
 
 @pytest.mark.parametrize("room", [1.003, 1.01, 1.05])
 def test_the_longest_context_where_experts_need_most(room, tmp_path):
-    """While experts compute no mask of the context arrives, so that at first only the caches grow."""
     path = write_gguf(tmp_path / "m.gguf", layers=3, experts=4)
 
     def of(context):

@@ -61,7 +61,11 @@ class OpWriter:
         return name
 
     def room(self, numbers: int) -> int:
-        """Bytes for so many numbers of each token of a chunk: programs keep them free for prompts also while they make tokens."""
+        """Bytes for so many numbers of each token of a chunk: programs keep them free for prompts also while they make tokens.
+
+        How many there are beside what an op itself makes was read from the compute buffers that llama.cpp reports
+        (tools/reproduce/llama_cpp.py).
+        """
         return self.settings.chunk * self.settings.activation_bytes * numbers
 
     def arriving(self, kept: int) -> int:
@@ -80,7 +84,8 @@ class OpWriter:
         inputs = [source]
         if self.settings.stream_weights and op in PRODUCTS:
             inputs.append(self.weights(block, op, tensors))
-        temp = self.room(2 * self.width + rows) + self.arriving(self.settings.context) if op in ("ffn_up", "ffn_shared", "") else 0
+        beside = {"ffn_up": 4, "ffn_shared": 4, "": 5}.get(op)  # Rows of hidden numbers.
+        temp = 0 if beside is None else self.room(beside * self.width + rows) + self.arriving(self.settings.context)
         return self.add(block, op, OpClass.MATMUL, inputs, flops=2.0 * tokens * sum(tensor.numbers for tensor in tensors),
                         moved=weights + (self.hidden_bytes(tokens) + sent) / chunks, out_bytes=sent, tensors=tensors,
                         held=0 if len(inputs) > 1 else None, chunks=chunks, temp=temp)

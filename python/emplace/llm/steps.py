@@ -107,8 +107,8 @@ class Pass:
             inputs.append(ops.weights(block, op, tensors))
         return ops.add(block, op, OpClass.MATMUL, inputs, flops=2.0 * ops.tokens * used * of_one,
                        moved=all_bytes * read + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=ops.hidden_bytes(), tensors=tensors,
-                       held=0 if len(inputs) > 1 else held, temp=ops.room(2 * ops.width + used * rows) + ops.arriving(0), part=work,
-                       attrs={"room_bytes_per_token": 0})  # No mask arrives for experts.
+                       held=0 if len(inputs) > 1 else held, temp=ops.room(5 * ops.width + used * rows) + ops.arriving(ops.settings.context),
+                       part=work)
 
     def _head(self, hidden: str) -> str:
         known, streams = self._checkpoint.by_name, self._ops.settings.streams
