@@ -93,7 +93,7 @@ TEST(Serving, ACacheOfAWindowGrowsNoFurther) {
   }
 }
 
-TEST(Serving, WhatAnOpNeedsWhileItRunsGrowsUnlessItSaysOtherwise) {
+TEST(Serving, WhatAnOpNeedsWhileItRunsGrowsToo) {
   // At each context the device holds 10 bytes a token beside what one of the ops needs: 4 bytes a token, or 1,000.
   const auto longest = [](int64_t context, int64_t memory_bytes) {
     const OpGraph graph = ParseGraph(
@@ -101,7 +101,7 @@ TEST(Serving, WhatAnOpNeedsWhileItRunsGrowsUnlessItSaysOtherwise) {
         "tokens": 1, "most_context": 2000, "room_bytes_per_token": 4, "context": )",
                context, R"(}}, "ops": [{"name": "attn", "cost_us": 1, "param_bytes": )", 10 * context,
                R"(, "temp_bytes": )", 4 * context, R"(, "attrs": {"cache_bytes_per_token": 10}},
-        {"name": "experts", "cost_us": 1, "temp_bytes": 1000, "attrs": {"room_bytes_per_token": 0}},
+        {"name": "window", "cost_us": 1, "temp_bytes": 1000, "attrs": {"cache_most_tokens": 0}},
         {"name": "elsewhere", "cost_us": 1, "temp_bytes": )",
                4 * context, "}]}"),
         "m.json");
