@@ -86,6 +86,8 @@ def _add_llm(sources: _Sources) -> None:
     llm.add_argument("--routing", help="JSON file with the share of tokens that each expert of a layer gets, such as "
                      '{"blk.3": [0.4, 0.3, 0.2, 0.1]} (default: all the same)')
     llm.add_argument("--chunk", type=int, default=512, help="tokens of a prompt that are processed at once (default: 512)")
+    llm.add_argument("--chunks-in-flight", type=int, default=4, help="chunks of a prompt for which each device keeps room while they arrive: "
+                     "llama.cpp has 4 where several cards have all layers, else 1 (default: 4)")
     _add_costs(llm)
 
 
@@ -160,7 +162,8 @@ def _load(options: argparse.Namespace) -> Graph:
                                 steps_in_flight=options.steps_in_flight, phase=options.phase, prompt=options.prompt,
                                 tokens=options.tokens, kv_type=options.kv_type, weight_type=options.weight_type,
                                 each_expert=options.each_expert, together=options.together, stream_weights=options.stream_weights,
-                                routing=options.routing, chunk=options.chunk, kinds=options.kinds, name=options.name)
+                                routing=options.routing, chunk=options.chunk, chunks_in_flight=options.chunks_in_flight, kinds=options.kinds,
+                                name=options.name)
     from emplace import formats
     if options.source == "trace":
         return formats.load_trace(options.input, options.times, kind=options.kind)

@@ -81,8 +81,8 @@ def _calibrate(runner: Runner, folder: pathlib.Path, kind: str) -> tuple[str, fl
     return text + "\n", max(0.0, remote_us - alone_us)
 
 
-def _splits(graph) -> dict:
-    """Placements on server 0, server 1 and the processor (2) by name."""
+def _splits(graph) -> list[tuple]:
+    """Placements on server 0, server 1 and the processor (2), each with its name and the chunks of a prompt that llama.cpp has in flight."""
     import numpy as np
     modules = [op["attrs"]["module"].split(".") for op in graph.ops]
     layers = graph.meta["llm"]["layers"]
@@ -92,9 +92,9 @@ def _splits(graph) -> dict:
                          (products if module[2].startswith(("ffn_up", "ffn_down", "ffn_experts")) else attention)(int(module[1]))
                          for module in modules])
     half, third = layers // 2, layers // 3
-    return {"two servers, half each": placed(lambda layer: int(layer >= half), lambda layer: int(layer >= half)),
-            "processor, then server 1": placed(lambda layer: 2 if layer < third else 1, lambda layer: 2 if layer < third else 1),
-            "server 1, a third of the FFN on the processor": placed(lambda layer: 1, lambda layer: 2 if layer < third else 1)}
+    return [("two servers, half each", placed(lambda layer: int(layer >= half), lambda layer: int(layer >= half)), 4),
+            ("processor, then server 1", placed(lambda layer: 2 if layer < third else 1, lambda layer: 2 if layer < third else 1), 1),
+            ("server 1, a third of the FFN on the processor", placed(lambda layer: 1, lambda layer: 2 if layer < third else 1), 1)]
 
 
 def _rows(runner: Runner, folder: pathlib.Path):
@@ -104,10 +104,10 @@ def _rows(runner: Runner, folder: pathlib.Path):
         text, server_us = _calibrate(runner, folder, shape["kind"])
         (folder / "core.yaml").write_text(text)
         model, core = _write_model(folder / "m.gguf", shape), f"core_{shape['kind'].lower()}"
-        graph = emplace.llm.load(model, context=_CONTEXT, kinds=str(folder / "core.yaml"))
         machine = emplace.Machine([*(emplace.Device(f"127.0.0.1:{port}", core, 8e9) for port in _PORTS), emplace.Device("cpu", core, 8e9)],
                                   bandwidth_bytes_per_us=1000, transfer_latency_us=server_us)
-        for split, placement in _splits(graph).items():
+        for split, placement, chunks_in_flight in _splits(emplace.llm.load(model, context=_CONTEXT)):
+            graph = emplace.llm.load(model, context=_CONTEXT, chunks_in_flight=chunks_in_flight, kinds=str(folder / "core.yaml"))
             plan = emplace.Plan.of(graph, machine, placement)
             found = runner.run(model, emplace.llm.flags("llama.cpp", plan).strip())
             sizes = {device: sum(size for key, size in found["buffers"].items() if key.split()[0] == device) / _MIB for device in ("RPC0", "CPU")}

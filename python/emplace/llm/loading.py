@@ -68,7 +68,7 @@ def _is_gguf(path: str | os.PathLike) -> bool:
 def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 1, phase: str = "decode", prompt: int | None = None,
          tokens: int | None = None, kv_type: str = "F16", weight_type: str | None = None, each_expert: bool = False, together: str = "attention",
          stream_weights: bool = False, routing: str | os.PathLike | None = None, chunk: int = 512, steps_in_flight: int = 1,
-         kinds: str | os.PathLike | None = None, name: str | None = None) -> Graph:
+         chunks_in_flight: int = 4, kinds: str | os.PathLike | None = None, name: str | None = None) -> Graph:
     """The graph of a step of a language model, with the costs of its ops by the roofline model on every device kind.
 
     path: as of `read_checkpoint`; of a GGUF file only header and list of tensors are read. context: tokens for which each stream's
@@ -80,7 +80,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     or "nothing". stream_weights: the feed-forward networks' weights are ops of their own; one on another device than what computes
     with it is sent there for each step. routing: JSON file with the share of tokens that each expert gets (`routing.read_routing`);
     None: all the same. chunk: tokens of a prompt that are processed at once. steps_in_flight: steps that are under way at once in a
-    pipeline, each for as many streams, whose caches are all in memory. kinds: as of `Roofline`.
+    pipeline, each for as many streams, whose caches are all in memory. chunks_in_flight: chunks of a prompt for which each device keeps
+    room while they arrive; llama.cpp has 4 where several cards have all layers, else 1. kinds: as of `Roofline`.
 
     Raises BadInput for files that are no model or of an architecture that is not known here, and for a context, a prompt or a type
     that there cannot be.
@@ -92,7 +93,7 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     context = min(most, 8192) if context is None else context
     activation_bytes = 4 if _is_gguf(path) or weight_type is not None else _HF_ACTIVATION_BYTES
     settings = Settings(context, streams, _type_name("kv_type", kv_type), activation_bytes, chunk, each_expert, stream_weights, together,
-                        steps_in_flight)
+                        steps_in_flight, chunks_in_flight)
     steps = _Steps.of(phase, prompt, tokens, context)
     if context > most:
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", Unmapped, stacklevel=2)

@@ -8,12 +8,11 @@ from emplace.llm.settings import GROUPS, PRODUCTS, Settings
 from emplace.roofline import Roofline
 
 _MASK_BYTES = 2  # Of each pair of tokens, which says whether one attends to the other.
-_CHUNKS_ON_THEIR_WAY = 4  # GGML_SCHED_MAX_COPIES of llama.cpp.
 
 
 def arriving_bytes(settings: Settings, width: int, kept: int) -> int:
-    """Bytes for what a device is sent with each chunk on its way: hidden numbers, and a mask of as many tokens as a cache keeps."""
-    return _CHUNKS_ON_THEIR_WAY * settings.chunk * (settings.activation_bytes * width + kept * _MASK_BYTES)
+    """Bytes for what a device is sent with each chunk in flight: hidden numbers, and a mask of as many tokens as a cache keeps."""
+    return settings.chunks_in_flight * settings.chunk * (settings.activation_bytes * width + kept * _MASK_BYTES)
 
 
 class OpWriter:

@@ -21,9 +21,10 @@ class Settings:
     stream_weights: bool = False  # The large weights are ops of their own, which may lie on another device than what computes.
     together: str = "attention"  # What stays on one device: see GROUPS.
     steps_in_flight: int = 1  # Steps of other streams that are under way at once, as in a pipeline; each has caches of its own.
+    chunks_in_flight: int = 4  # Chunks of a prompt for which each device keeps room while they arrive.
 
     def __post_init__(self) -> None:
-        for name in ("context", "streams", "chunk", "steps_in_flight"):
+        for name in ("context", "streams", "chunk", "steps_in_flight", "chunks_in_flight"):
             check_whole(name, getattr(self, name), 1)
         type_sizes(self.kv_type)
         if self.each_expert and self.stream_weights:
