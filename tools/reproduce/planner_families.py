@@ -8,15 +8,18 @@ was stopped goes on where it was.
 """
 import argparse
 import pathlib
+import re
 import statistics
+import tempfile
 
 from lib.networks import ROOT
 from lib.results import better, evaluate, mean_interval, time_of
 from lib.script import BadInput, at_least_one, run_script
 from lib.table import TRAINING, Table, grouped, made_by, table_lines
-from lib.training import Task, add_arguments, devices_of, exactly, graphs_of, train_all
+from lib.training import Task, add_arguments, exactly, graphs_of, train_all
 
 CONFIG = ROOT / "configs/ptb_planner.yaml"
+CARRIED_TO = ROOT / "configs/clusters/k80x8.yaml"
 COLUMNS = {"family": str, "devices": str, "updates": int, "training_s": float, "way": str, "budget": int, "seed": int, "graph": str,
            "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
 HEURISTICS = ["expert", "scotch", "heft", "m-etf", "data-parallel"]
@@ -32,6 +35,8 @@ def parse_arguments():
     parser.add_argument("--updates", type=at_least_one, default=60, metavar="N", help="number of generations of each training (60)")
     parser.add_argument("--budgets", type=at_least_one, nargs="+", default=[100, 1000], metavar="B",
                         help="placements that auto may simulate (100 1000)")
+    parser.add_argument("--on", type=at_least_one, nargs="+", default=[], metavar="D",
+                        help=f"judge what was trained also on the first D devices of configs/clusters/{CARRIED_TO.name}, for each D")
     add_arguments(parser, "planner_families")
     parser.set_defaults(runs=ROOT / "runs/planner_families")
     return parser.parse_args()
@@ -75,9 +80,22 @@ def test_graphs_of(family, run):
     return overrides["workload.test_graphs"] if "workload.test_graphs" in overrides else graphs_of(run["run_dir"], "test")
 
 
-def judged(arguments, family, run, seed):
-    """{(way, budget): rows} of the test graphs of a training, by what it has learned."""
-    graphs, devices = test_graphs_of(family, run), devices_of(run["run_dir"])
+def machines_of(arguments, machine, folder):
+    """{name in the table: devices file} of the machines on which a training on one is judged. folder: for files of these."""
+    machines = {machine: ROOT / f"configs/clusters/{machine}.yaml"}
+    for count in arguments.on:
+        devices = re.compile(r" *- {name: \"gpu:(\d+)\"")
+        lines = [line for line in CARRIED_TO.read_text().splitlines(keepends=True)
+                 if not (found := devices.match(line)) or int(found[1]) < count]
+        file = folder / f"{count}.yaml"
+        file.write_text("".join(lines))
+        machines[f"{count} devices of {CARRIED_TO.stem}, trained on {machine}"] = file
+    return machines
+
+
+def judged(arguments, family, run, seed, devices):
+    """{(way, budget): rows} of the test graphs of a training on these devices, by what it has learned."""
+    graphs = test_graphs_of(family, run)
     policy = run["run_dir"] / "policy.safetensors"
     ways = {(LEARNED, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, jobs=1),
             (BEST_OF_8, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, samples=7, jobs=1)}
@@ -86,9 +104,9 @@ def judged(arguments, family, run, seed):
     return ways
 
 
-def by_hand(arguments, family, run):
+def by_hand(arguments, family, run, devices):
     """The same by methods as they are set by hand: heuristics count with the better of their two orders."""
-    graphs, devices = test_graphs_of(family, run), devices_of(run["run_dir"])
+    graphs = test_graphs_of(family, run)
     ways = {}
     for method in HEURISTICS:
         orders = [evaluate(arguments, graphs, devices, [method], [1], policy="none", jobs=1, **order) for order in ({}, {"order": "rank"})]
@@ -140,12 +158,14 @@ def main():
     tasks = tasks_of(arguments)
     runs = train_all(list(tasks.values()), arguments)
     for family, machine in arguments.families:
-        table.remove(family=name_of(family), devices=machine)
         of_family = {seed: runs[task.name] for (name, place, seed), task in tasks.items() if (name, place) == (family, machine)}
-        first = of_family[arguments.seeds[0]]
-        table.add(table_rows(family, machine, first, arguments.updates, by_hand(arguments, family, first)))
-        for seed, run in of_family.items():
-            table.add(table_rows(family, machine, run, arguments.updates, judged(arguments, family, run, seed)))
+        with tempfile.TemporaryDirectory() as folder:
+            for place, devices in machines_of(arguments, machine, pathlib.Path(folder)).items():
+                table.remove(family=name_of(family), devices=place)
+                first = of_family[arguments.seeds[0]]
+                table.add(table_rows(family, place, first, arguments.updates, by_hand(arguments, family, first, devices)))
+                for seed, run in of_family.items():
+                    table.add(table_rows(family, place, run, arguments.updates, judged(arguments, family, run, seed, devices)))
         table.save()
     table.save(markdown(table.rows))
 
