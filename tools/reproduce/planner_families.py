@@ -35,7 +35,7 @@ def parse_arguments():
     parser.add_argument("--updates", type=at_least_one, default=60, metavar="N", help="number of generations of each training (60)")
     parser.add_argument("--budgets", type=at_least_one, nargs="+", default=[100, 1000], metavar="B",
                         help="placements that auto may simulate (100 1000)")
-    parser.add_argument("--on", type=at_least_one, nargs="+", default=[], metavar="D",
+    parser.add_argument("--on", type=int, choices=range(2, 9), nargs="+", default=[], metavar="D",
                         help=f"judge what was trained also on the first D devices of configs/clusters/{CARRIED_TO.name}, for each D")
     add_arguments(parser, "planner_families")
     parser.set_defaults(runs=ROOT / "runs/planner_families")
