@@ -74,11 +74,10 @@ def all_splits(layers: int, devices: int, host: int):
                         yield attention, products
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_split_is_better(seed, tmp_path):
-    """Against all of them, on devices that hold only a part each."""
+@pytest.mark.parametrize(("layers", "seed"), [(4, 0), (4, 1), (4, 2), (4, 3), (7, 0), (7, 26)])
+def test_no_split_is_better(layers, seed, tmp_path):
+    """Against all of them, on devices that hold only a part each. Of seven layers no single change leads to the best split."""
     rng = np.random.default_rng(seed)
-    layers = 4
     graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf", layers=layers, experts=4), kinds="rtx4090,rtx2080,ddr4_2ch", context=256, chunk=1)
     size = sum(op.get("param_bytes", 0) for op in graph.ops)
     machine = machine_of(("gpu:0", "rtx4090", size * rng.uniform(0.3, 0.7)), ("gpu:1", "rtx2080", size * rng.uniform(0.2, 0.5)),
@@ -90,7 +89,7 @@ def test_no_split_is_better(seed, tmp_path):
                              (products if module[2] == "ffn_experts" else attention)[int(module[1])] for module in modules))
     found = emplace.simulate(graph, machine, np.array(sorted(placements)))
     best = found.makespan_us[found.feasible].min()
-    assert emplace.llm.place_for("llama.cpp", graph, machine, 0.5).makespan_us == pytest.approx(best, rel=1e-9)
+    assert emplace.llm.place_for("llama.cpp", graph, machine, 5).makespan_us == pytest.approx(best, rel=1e-9)
 
 
 def test_whole_layers_for_the_others(llama):

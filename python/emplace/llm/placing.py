@@ -1,4 +1,6 @@
 """Placing a language model as a runtime can run it."""
+import itertools
+import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +22,8 @@ _ON_HOSTS = ("llama.cpp", "accelerate", "exo")  # Runtimes that also compute on 
 _ON_SERVERS = ("llama.cpp", "exo", "vllm", "sglang", "megatron", "torchtitan")  # Runtimes that also compute on other machines.
 _ROUNDS = 200  # Of a descent; each takes the best of all neighbours, so that a few dozen are enough.
 _LEAST_ROUNDS = 5  # However busy the computer is.
+_TRIES = 200  # Further descents without gain before the search ends.
+_MOST_CHANGES = 6  # At random, before each of them.
 
 
 @dataclass(frozen=True)
@@ -105,9 +109,7 @@ class _Model:
                         yield self._with_apart(split, source, apart)
         for one in stages:
             for other in range(one + 1, len(split.devices)):
-                order = list(stages)
-                order[one], order[other] = other, one
-                swapped = self._reordered(split, order)
+                swapped = self.swapped(split, one, other)
                 yield from self._with_less_on(swapped, (one, other))
                 yield replace(swapped, sizes=split.sizes, apart=tuple(map(min, split.apart, split.sizes)))
         if self.spread:
@@ -130,6 +132,12 @@ class _Model:
     def _reordered(split: _Split, order: list[int]) -> _Split:
         return replace(split, devices=tuple(split.devices[stage] for stage in order), sizes=tuple(split.sizes[stage] for stage in order),
                        apart=tuple(split.apart[stage] for stage in order))
+
+    def swapped(self, split: _Split, one: int, other: int) -> _Split:
+        """The split with two stages in each other's place."""
+        order = list(range(len(split.devices)))
+        order[one], order[other] = other, one
+        return self._reordered(split, order)
 
     def hosts_first(self, split: _Split) -> _Split:
         """The split with processors before the other devices, as llama.cpp has them."""
@@ -154,8 +162,8 @@ class _Descent:
         return not self._hosts_first or [device in self._model.hosts for device in used] == sorted(
             (device in self._model.hosts for device in used), reverse=True)
 
-    def run(self, split: _Split, until: float) -> tuple[tuple[float, float], _Split]:
-        """The best split found from this one, with its score. until: of time.monotonic; some rounds are always made."""
+    def run(self, split: _Split, until: float, least_rounds: int = _LEAST_ROUNDS) -> tuple[tuple[float, float], _Split]:
+        """The best split found from this one, with its score. until: of time.monotonic; so many rounds are made all the same."""
         best, score = split, self.scores([split])[0]
         for number in range(_ROUNDS):
             near = [other for other in dict.fromkeys(self._model.neighbours(best)) if self._allowed(other)]
@@ -164,9 +172,31 @@ class _Descent:
             if index is None or of_near[index] >= score:
                 break
             best, score = near[index], of_near[index]
-            if number >= _LEAST_ROUNDS and time.monotonic() >= until:
+            if number >= least_rounds and time.monotonic() >= until:
                 break
         return score, best
+
+    def run_on(self, score: tuple[float, float], split: _Split, until: float) -> _Split:
+        """The best split found by runs from others near this one, which no single change makes better: with any two stages in each other's
+        place, and then with a few changes at random. score: the split's."""
+        rng = random.Random(1)
+        stages = range(len(split.devices))
+        starts = [self._model.swapped(split, one, other) for one, other in itertools.combinations(stages, 2)]
+        without_gain = 0
+        while without_gain < _TRIES and time.monotonic() < until:
+            start = starts.pop() if starts else self._changed(split, rng)
+            without_gain += 1
+            if not self._allowed(start):
+                continue
+            of_found, found = self.run(start, until, least_rounds=0)
+            if of_found < score:
+                score, split, without_gain = of_found, found, 0
+        return split
+
+    def _changed(self, split: _Split, rng: random.Random) -> _Split:
+        for _ in range(rng.randint(2, _MOST_CHANGES)):
+            split = rng.choice([other for other in self._model.neighbours(split) if self._allowed(other)] or [split])
+        return split
 
 
 def _starts(model: _Model, machine: Machine, objective: str, seconds: float) -> list[_Split]:
@@ -208,7 +238,7 @@ def _place_stages(runtime: str, graph: Graph, machine: Machine, seconds: float, 
     found = [descend(split, 0.6) for split in _starts(model, machine, objective, seconds / 5)]
     free = place(graph, machine, seconds / 3, objective=objective)
     found.append(descend(model.split_like(free.placement), 1.0))
-    _, best = min(found, key=lambda pair: pair[0])
+    best = descent.run_on(*min(found, key=lambda pair: pair[0]), began + seconds)
     plan = Plan.of(graph, machine, model.placement(best))
     return replace(plan, found_by="stages", evaluations=descent.evaluations), free
 
