@@ -79,7 +79,7 @@ class PlannerFamilies(unittest.TestCase):
     def test_what_was_trained_is_judged_on_fewer_devices_too(self):
         with tempfile.TemporaryDirectory() as folder:
             machines = planner_families.machines_of(argparse.Namespace(on=[3, 8]), "k80x2", pathlib.Path(folder))
-            self.assertEqual(list(machines), ["k80x2", "3 devices of k80x8, trained on k80x2", "8 devices of k80x8, trained on k80x2"])
+            self.assertEqual(list(machines), ["k80x2", "k80x2 to 3", "k80x2 to 8"])
             counts = [file.read_text().count("name: ") for file in machines.values()]
             self.assertEqual(counts, [2, 3, 8])
             self.assertEqual(list(machines.values())[2].read_text(), planner_families.CARRIED_TO.read_text())
