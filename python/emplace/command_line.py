@@ -2,7 +2,7 @@
 import argparse
 import contextlib
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from emplace._core import BadInput
 from emplace.reading import failed, import_file
@@ -18,7 +18,10 @@ def packages_needed(command: str) -> Iterator[None]:
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Says what is wrong in one line, and does not pass over a help text that cannot be written."""
+
+    def print_help(self, file: IO[str] | None = None) -> None:
+        print(self.format_help(), end="", file=file)
 
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{self.prog.removeprefix('emplace ')}: {message} (see --help)")

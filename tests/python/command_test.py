@@ -29,9 +29,11 @@ def test_it_is_the_program():
 
 @pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("import", "--help"), ("probe", "--help"), ("apply", "--help")])
-def test_output_that_is_lost_is_a_failure(arguments):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_is_lost_is_a_failure(arguments, unbuffered):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                              env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
     assert done.returncode == 1
     assert done.stderr == "emplace: standard output: cannot be written: No space left on device\n"
 
