@@ -125,6 +125,10 @@ def measure(name, seconds):
     return row
 
 
+def graph_file(folder, name):
+    return folder / part_of(name) / f"{name.replace('/', '_')}.graph.json.zst"
+
+
 def capture(name, path):
     """Writes the graph of a model's training step."""
     import emplace
@@ -138,10 +142,9 @@ def capture(name, path):
 def capture_all(folder, names, timeout_s):
     """The graphs of these models, each by a process of its own; those that are there stay."""
     for name in names:
-        path = folder / part_of(name) / f"{name.replace('/', '_')}.graph.json.zst"
-        if path.exists():
+        if graph_file(folder, name).exists():
             continue
-        lines, failed = run_apart(["--capture", str(path), "--row", name], timeout_s)
+        lines, failed = run_apart(["--capture", str(folder), "--row", name], timeout_s)
         print(f"{name}: {failed}" if failed else lines[-1], flush=True)
 
 
@@ -180,13 +183,13 @@ def main():
     add_out(parser, "forty_models")
     add_fresh(parser, others_stay=True)
     parser.add_argument("--capture", type=pathlib.Path, metavar="FOLDER", help="write graphs there, and place nothing")
-    parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model; with --capture, which then is a file.
+    parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
     options = parser.parse_args()
-    if options.row and options.capture:
-        capture(options.row, options.capture)
-        return
     if options.row:
-        print(json.dumps(measure(options.row, options.seconds)))
+        if options.capture:
+            capture(options.row, graph_file(options.capture, options.row))
+        else:
+            print(json.dumps(measure(options.row, options.seconds)))
         return
     refuse_unknown(parser, options.models, NAMES)
     if options.capture:

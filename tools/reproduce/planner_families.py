@@ -87,11 +87,9 @@ def machines_of(arguments, machine, folder):
     """{name in the table: devices file} of the machines on which a training on one is judged. folder: for files of these."""
     machines = {machine: ROOT / f"configs/clusters/{machine}.yaml"}
     for count in arguments.on:
-        devices = re.compile(r" *- {name: \"gpu:(\d+)\"")
-        lines = [line for line in CARRIED_TO.read_text().splitlines(keepends=True)
-                 if not (found := devices.match(line)) or int(found[1]) < count]
         file = folder / f"{count}.yaml"
-        file.write_text("".join(lines))
+        file.write_text("".join(line for line in CARRIED_TO.read_text().splitlines(keepends=True)
+                                if not (device := re.match(r' *- {name: "gpu:(\d+)"', line)) or int(device[1]) < count))
         machines[f"{machine} to {count}"] = file
     return machines
 

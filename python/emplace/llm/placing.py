@@ -107,11 +107,10 @@ class _Model:
                 for apart in (split.apart[source] - step, split.apart[source] + step):
                     if 0 <= apart <= split.sizes[source]:
                         yield self._with_apart(split, source, apart)
-        for one in stages:
-            for other in range(one + 1, len(split.devices)):
-                swapped = self.swapped(split, one, other)
-                yield from self._with_less_on(swapped, (one, other))
-                yield replace(swapped, sizes=split.sizes, apart=tuple(map(min, split.apart, split.sizes)))
+        for one, other in itertools.combinations(stages, 2):
+            swapped = self.swapped(split, one, other)
+            yield from self._with_less_on(swapped, (one, other))
+            yield replace(swapped, sizes=split.sizes, apart=tuple(map(min, split.apart, split.sizes)))
         if self.spread:
             for device in self.devices:
                 yield replace(split, spill=device)

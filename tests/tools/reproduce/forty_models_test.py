@@ -64,7 +64,9 @@ class FortyModels(unittest.TestCase):
             there.touch()
             done = subprocess.CompletedProcess([], 0, "a line of a library\nvgg16: 507 ops\n", "")
             run = self.run_script(pathlib.Path(folder) / "models.csv", [done], "torchvision/alexnet", "torchvision/vgg16", "--capture", folder)
-            self.assertEqual(run.call_args[0][0][2:], ["--capture", f"{folder}/test/torchvision_vgg16.graph.json.zst", "--row", "torchvision/vgg16"])
+            self.assertEqual(run.call_args[0][0][2:], ["--capture", folder, "--row", "torchvision/vgg16"])
+            self.assertEqual(forty_models.graph_file(pathlib.Path(folder), "torchvision/vgg16"),
+                             pathlib.Path(folder) / "test/torchvision_vgg16.graph.json.zst")
 
 
 if __name__ == "__main__":
