@@ -24,7 +24,7 @@ begin_long_run() {  # begin_long_run NAME OPTION...; sets launcher and script
 
 interrupted_over_ssh() {
   begin_long_run ssh-stopped || return 1
-  kill -KILL "$(pgrep -f -- "emplace-actor --learner .* --name hostB/0$" | head -n 1)"
+  kill -KILL "$(pgrep -o -f -- "emplace-actor --learner .* --name hostB/0$")"
   wait_for 20 grep -q "hostB/0 died" "$work/ssh-stopped.log" || return 1
   kill -INT "$script"
   wait "$launcher" && has_checkpoint ssh-stopped && nothing_left ssh-stopped
@@ -42,7 +42,7 @@ killed_launcher() {
 
 lost_connection() {
   begin_long_run ssh-lost || return 1
-  kill -KILL "$(pgrep -f -- "ssh .* hostB .*node.sh" | head -n 1)"
+  kill -KILL "$(pgrep -o -f -- "ssh .* hostB .*node.sh")"
   wait_for 20 grep -q "the connection to hostB died" "$work/ssh-lost.log" || return 1
   wait_for 60 joined_twice || return 1  # It is started anew over ssh, on a machine that may be busy with other things.
   kill -TERM "$script"

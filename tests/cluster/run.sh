@@ -67,7 +67,7 @@ train_from_archive() {
 # For as long as a test needs to do something to it on the way.
 long=(--set training.iterations=1000000 --set training.max_minutes=10 --set evaluation.patience=0)
 
-launcher_of() { pgrep -f -- "^bash .*launch/cluster.sh .*--dir $work/$1 " | head -n 1; }
+launcher_of() { pgrep -o -f -- "^bash .*launch/cluster.sh .*--dir $work/$1 "; }
 it_trains() { grep -q "^update" "$work/$1.log"; }
 has_checkpoint() { compgen -G "$work/$1/checkpoints/update_*/state.json"; }
 resumed() { (( $(grep -c "resumed after update" "$work/$1/logs/learner.log") == $2 )) || { tail "$work/$1.log"; return 1; }; }  # resumed NAME TIMES

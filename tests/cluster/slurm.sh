@@ -73,6 +73,8 @@ start_slurm() {  # start_slurm FOLDER; sets SLURM_CONF
 
 both_nodes_idle() { [[ $(sinfo --noheader --partition main --states idle --format %D 2>/dev/null) == 2 ]]; }
 queue_is_empty() { [[ -z $(squeue --noheader 2>&1) ]]; }
+# What started a job may end before it: salloc does not wait until the nodes have cleaned up.
+queue_empties() { wait_for 20 queue_is_empty || { squeue; return 1; }; }
 on_node_b() { nsenter --target "$node_b" --mount -- "$@"; }
 
 stop_slurm() {

@@ -15,7 +15,7 @@ ranks_on_slurm() {
   train slurm-ranks "${two_nodes[@]}" --ranks-per-node 1 --set training.ranks=2 --set training.iterations=20 ||
     { cat "$work/slurm-ranks.log"; return 1; }
   grep -q "rank 1 of 2 follows tcp://" "$work/slurm-ranks/logs/rank-1.log" && grep -q "'nodeA/0' joins" "$work/slurm-ranks.log" &&
-    queue_is_empty && nothing_left slurm-ranks
+    queue_empties && nothing_left slurm-ranks
 }
 
 one_node() {
@@ -29,13 +29,13 @@ cancelled_run() {
   train cancelled "${long[@]}" "${two_nodes[@]}" &
   launcher=$!
   wait_for 60 it_trains cancelled || { cat "$work/cancelled.log"; return 1; }
-  actor=$(pgrep -f -- "emplace-actor --learner .* --name nodeB/1$" | head -n 1)
+  actor=$(pgrep -o -f -- "emplace-actor --learner .* --name nodeB/1$")
   kill -KILL "$actor"
   wait_for 20 grep -q "nodeB/1 died" "$work/cancelled.log" || return 1
   wait_for 20 pgrep -f -- "emplace-actor --learner .* --name nodeB/1$" || return 1
   kill -INT "$(launcher_of cancelled)"
   wait "$launcher" || { echo "exit code $?"; tail "$work/cancelled.log"; return 1; }
-  queue_is_empty && has_checkpoint cancelled && nothing_left cancelled
+  queue_empties && has_checkpoint cancelled && nothing_left cancelled
 }
 
 updates_of() { python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['updates'])" "$work/$1/summary.json"; }
@@ -70,7 +70,7 @@ requeued_run() {
   sbatch --quiet --partition urgent --nodes 2 --exclusive --output /dev/null --wrap "sleep 1" || return 1
   wait_for 60 resumed requeued 3 && wait_for 20 has_actors || return 1
   kill -TERM "$(launcher_of requeued)"
-  wait "$launcher" && queue_is_empty && nothing_left requeued
+  wait "$launcher" && queue_empties && nothing_left requeued
 }
 has_actors() { pgrep -f -- "emplace-actor --learner .* --name nodeB/0$"; }
 
@@ -82,7 +82,7 @@ scancelled_run() {
   wait_for 60 it_trains scancelled || return 1
   scancel "$(squeue --noheader --format %A)"
   wait "$launcher"
-  (( $? == 1 )) && grep -q "ended as CANCELLED" "$work/scancelled.log" && queue_is_empty && has_checkpoint scancelled && nothing_left scancelled
+  (( $? == 1 )) && grep -q "ended as CANCELLED" "$work/scancelled.log" && queue_empties && has_checkpoint scancelled && nothing_left scancelled
 }
 
 # Runs whole, and then goes on until Ctrl-C.
@@ -93,7 +93,7 @@ in_an_allocation() {
   launcher=$!
   wait_for 60 it_trains inside || return 1
   kill -INT "$(launcher_of inside)"
-  wait "$launcher" && queue_is_empty && resumed inside 1 && nothing_left inside
+  wait "$launcher" && queue_empties && resumed inside 1 && nothing_left inside
 }
 
 cancelled_while_pending() {
@@ -106,7 +106,7 @@ cancelled_while_pending() {
   wait "$launcher"
   code=$?
   scancel "$other"
-  (( code == 1 )) && grep -q "ended as CANCELLED" "$work/pending.log" && wait_for 20 queue_is_empty
+  (( code == 1 )) && grep -q "ended as CANCELLED" "$work/pending.log" && queue_empties
 }
 
 # A job of two components, as only the learner's node is to have a GPU. That there is one is pretended.

@@ -76,19 +76,19 @@ launch/cluster.sh configs/ptb_hardware.yaml --dir "$run" --actors 1 --hardware 1
 launcher=$!
 expect "measured episodes are trained on" await 200 measured_more_than "$run" 0
 address=$(sed -nE 's/.*"address":"([^"]+)".*/\1/p' "$run/learner.json")
-victim=$(pgrep -f -- "emplace-hardware actor --learner $address" | head -n 1)
-steps=$(pgrep -P "${victim:-0}" | head -n 1)
+victim=$(pgrep -o -f -- "emplace-hardware actor --learner $address")
+steps=$(pgrep -o -P "${victim:-0}")
 expect "what runs the steps can be killed" kill -KILL "${steps:-none}"
 # Killed while it ran the reference placement, which is tried once more, it is no penalty: then the next one is killed.
 penalty=(grep -q "counts as one that takes 10 times" "$run/logs/hardware-0.log")
 for _ in {1..5}; do
   await 12 "${penalty[@]}" && break
-  kill -KILL "$(pgrep -P "$victim" | head -n 1)"
+  kill -KILL "$(pgrep -o -P "$victim")"
 done
 expect "that is a penalty and no dead actor" "${penalty[@]}"
 before=$(measured "$run")
 expect "the actor goes on with a fresh process" await 100 measured_more_than "$run" "$before"
-steps=$(pgrep -P "$victim" | head -n 1)
+steps=$(pgrep -o -P "$victim")
 expect "it has a process again" test -n "$steps"
 expect "the actor can be killed" kill -KILL "$victim"
 expect "the killed actor is replaced" await 30 grep -q "hardware-0 died" "$work/mixed.log"

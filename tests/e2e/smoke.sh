@@ -39,7 +39,7 @@ for _ in $(seq 1200); do  # Until it trains; a first build may come before.
   sleep 0.1
 done
 address=$(sed -nE 's/.*"address":"([^"]+)".*/\1/p' "$work/run/learner.json")
-victim=$(pgrep -f -- "emplace-actor --learner $address --name actor-1" | head -n 1)
+victim=$(pgrep -o -f -- "emplace-actor --learner $address --name actor-1")
 expect "there is an actor to kill" kill -KILL "${victim:-none}"
 if ! wait "$launcher"; then
   echo "smoke: the run failed"
@@ -71,7 +71,7 @@ expect "it says that it keeps its configuration" grep -q "goes on with $work/run
 env --default-signal=INT launch/cluster.sh configs/smoke.yaml --dir "$work/piped" --actors 1 --set training.iterations=100000 \
   --set training.max_minutes=10 --set evaluation.patience=0 2>&1 | head -n 8 >"$work/piped.log" &
 for _ in $(seq 1200); do [[ $(wc -l <"$work/piped.log") -ge 8 ]] && break; sleep 0.1; done
-piped=$(pgrep -f -- "^bash .*launch/cluster.sh .*--dir $work/piped ")
+piped=$(pgrep -o -f -- "^bash .*launch/cluster.sh .*--dir $work/piped ")
 expect "a run outlives who reads its output" kill -INT "$piped"
 for _ in $(seq 600); do [[ -d /proc/$piped ]] || break; sleep 0.1; done
 expect "it ends with a summary" grep -q '"interrupted": *true' "$work/piped/summary.json"
