@@ -16,7 +16,8 @@ namespace {
 struct TypeFactors {
   double cost = 1;
   double bytes = 1;
-  std::vector<double> on_kind;  // [kinds] cost there over the cost on a device of speed 1; below 0: it cannot run them.
+  // [kinds] cost there over the cost on a device of speed 1; below 0: it cannot run them, and would take as long.
+  std::vector<double> on_kind;
 };
 
 struct OpFactors {
@@ -35,6 +36,7 @@ class CostDrawer {
         refused_(Chance(rng, 0.15) ? rng.Uniform(0.05, 0.3) : 0) {
     for (const Op& op : ops) types_.try_emplace(op.type);
     for (auto& [type, factors] : types_) factors = DrawType();  // By name.
+    for (size_t kind = 0; kind < machine.speeds.size(); ++kind) KeepOfUse(kind, ops);
     for (const Op& op : ops) {
       const bool is_copy = op.copy_of != Op::kNoCopy;
       ops_.push_back(is_copy ? ops_[static_cast<size_t>(op.copy_of)] : OpFactors{DrawOp(), DrawOp()});
@@ -80,9 +82,16 @@ class CostDrawer {
     for (size_t kind = 0; kind < machine_.speeds.size(); ++kind) {
       const bool cannot = Chance(rng_, refused_) && kind > 0;
       const double us = LogNormal(rng_, strength_sigma_) / machine_.speeds[kind];
-      factors.on_kind.push_back(cannot ? -1 : us);
+      factors.on_kind.push_back(cannot ? -us : us);
     }
     return factors;
+  }
+  // A kind that could run nothing that costs anything gets back what it was refused: nobody owns such a device, and
+  // as a file the machine would be refused (CheckKinds).
+  void KeepOfUse(size_t kind, const std::vector<Op>& ops) {
+    const auto runs = [&](const Op& op) { return *op.cost.On("") > 0 && types_.at(op.type).on_kind[kind] > 0; };
+    if (std::ranges::any_of(ops, runs)) return;
+    for (auto& [type, factors] : types_) factors.on_kind[kind] = std::abs(factors.on_kind[kind]);
   }
   double DrawOp() { return op_sigma_ == 0 ? 1 : LogNormal(rng_, op_sigma_); }
 

@@ -114,6 +114,16 @@ TEST(InstanceSource, EveryInstanceIsLegalAndHasAPlacementThatFits) {
   }
 }
 
+// The ops of this butterfly are of one type, and its machine's second kind was drawn not to run it.
+TEST(InstanceSource, EveryKindCanRunSomethingThatCosts) {
+  const InstanceSource source({.min_ops = 100, .max_ops = 800, .min_devices = 2, .max_devices = 8}, InstancePart::kTest,
+                              13);
+  const Instance instance = source.Make(53);
+  EXPECT_THAT(instance.name, HasSubstr("butterfly"));
+  EXPECT_EQ(instance.graph.DeviceKinds(), (std::set<std::string>{"a", "b"}));
+  EXPECT_NO_THROW(CheckKinds(instance.graph, instance.cluster));
+}
+
 // Shares of what the README says, over 500 instances.
 TEST(InstanceSource, SpreadsOverSizesGeneratorsAndMachines) {
   constexpr int kCount = 500;
