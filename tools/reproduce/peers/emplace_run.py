@@ -84,7 +84,8 @@ def main():
     learner.wait()
     log.copy()
     for actor in actors:
-        actor.terminate()
+        actor.terminate()  # All of them first: each goes on for some seconds to send what it has played.
+    for actor in actors:
         actor.wait()
 
 
