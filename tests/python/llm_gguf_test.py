@@ -160,7 +160,77 @@ def test_keys_and_values_are_kept_unless_the_file_has_sizes_of_latent_attention(
 
 
 def test_an_architecture_that_is_not_known(tmp_path):
-    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "mamba")
-    write_gguf(None, layers=1, writer=writer, more={"blk.0.ssm_in.weight": (8, 8)}, architecture="mamba")
-    with pytest.raises(emplace.BadInput, match=r"architecture 'mamba' has a tensor 'blk\.0\.ssm_in\.weight'"):
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "rwkv7")
+    write_gguf(None, layers=1, writer=writer, more={"blk.0.time_mix_w1.weight": (8, 8)}, architecture="rwkv7")
+    with pytest.raises(emplace.BadInput, match=r"architecture 'rwkv7' has a tensor 'blk\.0\.time_mix_w1\.weight'"):
+        emplace.llm.load(tmp_path / "m.gguf")
+
+
+WIDTH = 64
+ATTENTION = {"attn_norm.weight": (WIDTH,), "attn_q.weight": (WIDTH, WIDTH), "attn_k.weight": (32, WIDTH), "attn_v.weight": (32, WIDTH),
+             "attn_output.weight": (WIDTH, WIDTH)}
+FEED_FORWARD = {"ffn_up.weight": (96, WIDTH), "ffn_down.weight": (WIDTH, 96)}
+# Mamba 2: two groups of a state of 16, four heads of 32.
+MAMBA = {"attn_norm.weight": (WIDTH,), "ssm_in.weight": (2 * 128 + 2 * 2 * 16 + 4, WIDTH), "ssm_conv1d.weight": (128 + 2 * 2 * 16, 4),
+         "ssm_conv1d.bias": (128 + 2 * 2 * 16,), "ssm_dt.bias": (4,), "ssm_a": (4, 1), "ssm_d": (4, 1), "ssm_norm.weight": (2, 64),
+         "ssm_out.weight": (WIDTH, 128)}
+MAMBA_SIZES = {"ssm.conv_kernel": 4, "ssm.inner_size": 128, "ssm.state_size": 16, "ssm.group_count": 2, "ssm.time_step_rank": 4}
+MAMBA_STATE = 3 * (128 + 2 * 2 * 16) + 16 * 128
+CONVOLUTION = {"attn_norm.weight": (WIDTH,), "shortconv.in_proj.weight": (3 * WIDTH, WIDTH), "shortconv.conv.weight": (WIDTH, 3),
+               "shortconv.out_proj.weight": (WIDTH, WIDTH), "ffn_norm.weight": (WIDTH,)}
+KIMI = {"attn_norm.weight": (WIDTH,), "attn_q.weight": (WIDTH, WIDTH), "attn_k.weight": (WIDTH, WIDTH), "attn_v.weight": (WIDTH, WIDTH),
+        "ssm_conv1d_q.weight": (1, WIDTH, 1, 4), "ssm_f_a.weight": (16, WIDTH), "ssm_a": (4, 1), "attn_output.weight": (WIDTH, WIDTH)}
+
+
+def write_layers(path, architecture, layers, sizes):
+    """layers: [L] the shapes of each layer's tensors by name. sizes: of the metadata."""
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_block_count(len(layers))
+    writer.add_context_length(1024)
+    writer.add_embedding_length(WIDTH)
+    writer.add_head_count(4)
+    for key, value in sizes.items():
+        add = writer.add_array if isinstance(value, list) else writer.add_uint32
+        add(f"{architecture}.{key}", value)
+    shapes = {"token_embd.weight": (50, WIDTH), "output_norm.weight": (WIDTH,)} | {
+        f"blk.{index}.{name}": shape for index, layer in enumerate(layers) for name, shape in layer.items()}
+    for name, shape in shapes.items():
+        writer.add_tensor(name, np.zeros(shape, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return sum(4 * int(np.prod(shape)) for shape in shapes.values())
+
+
+@pytest.mark.parametrize("architecture, layers, sizes, states, caches", [
+    # Each layer is one of three things.
+    ("nemotron_h", [MAMBA, FEED_FORWARD | {"attn_norm.weight": (WIDTH,)}, ATTENTION],
+     MAMBA_SIZES | {"attention.head_count_kv": [0, 0, 2], "feed_forward_length": [0, 96, 0]}, [MAMBA_STATE, None, 0], [0, None, 2 * 32]),
+    ("falcon-h1", [ATTENTION | MAMBA | FEED_FORWARD], MAMBA_SIZES | {"attention.head_count_kv": 2, "feed_forward_length": 96}, [MAMBA_STATE],
+     [2 * 32]),
+    ("mamba", [{name: shape for name, shape in MAMBA.items() if name != "ssm_norm.weight"} | {
+        "ssm_x.weight": (4 + 2 * 16, 128), "ssm_dt.weight": (128, 4)}],
+     {"ssm.conv_kernel": 4, "ssm.inner_size": 128, "ssm.state_size": 16, "attention.head_count_kv": 0, "feed_forward_length": 0},
+     [3 * 128 + 16 * 128], [0]),
+    ("lfm2", [CONVOLUTION | FEED_FORWARD, ATTENTION | FEED_FORWARD],
+     {"shortconv.l_cache": 3, "attention.head_count_kv": [0, 2], "feed_forward_length": 96}, [2 * WIDTH, 0], [0, 2 * 32]),
+    ("kimi-linear", [KIMI | FEED_FORWARD], {"ssm.conv_kernel": 4, "kda.head_dim": 16, "attention.head_count_kv": 4, "feed_forward_length": 96},
+     [3 * 3 * WIDTH + 4 * 16 * 16], [0]),
+])
+def test_recurrent_layers_keep_a_state_whatever_the_context_is(architecture, layers, sizes, states, caches, tmp_path):
+    weights = write_layers(tmp_path / "m.gguf", architecture, layers, sizes)
+    for context, streams in ((100, 1), (1000, 3)):
+        graph = emplace.llm.load(tmp_path / "m.gguf", context=context, streams=streams, kinds="rtx4090")
+        kept = {op["name"]: (op["param_bytes"], op["attrs"].get("cache_bytes_per_token", 0)) for op in graph.ops if op["type"] == "llm.attn"}
+        assert kept == {f"blk.{layer}.attn": (streams * (4 * states[layer] + 2 * context * caches[layer]), streams * 2 * caches[layer])
+                        for layer in range(len(layers)) if states[layer] is not None}
+        assert graph.param_bytes.sum() == weights + sum(own for own, _ in kept.values()) + 4 * 50 * WIDTH  # The embedding is the head, too.
+
+
+def test_a_recurrent_layer_says_how_much_it_keeps(tmp_path):
+    write_layers(tmp_path / "m.gguf", "nemotron_h", [MAMBA], MAMBA_SIZES | {"attention.head_count_kv": [0], "feed_forward_length": [0]})
+    assert emplace.llm.load(tmp_path / "m.gguf").op_names[1] == "blk.0.attn_norm"
+    write_layers(tmp_path / "m.gguf", "nemotron_h", [MAMBA], {"attention.head_count_kv": [0], "feed_forward_length": [0]})
+    with pytest.raises(emplace.BadInput, match=r"nemotron_h\.ssm\.conv_kernel is missing, expected a whole number"):
         emplace.llm.load(tmp_path / "m.gguf")

@@ -158,6 +158,38 @@ def test_the_longest_context_does_not_depend_on_the_one_that_was_asked_for(tmp_p
     assert len(set(longest)) == 1 and longest[0] > 5000
 
 
+def test_delta_nets_read_their_state_once_for_each_chunk_and_keep_no_cache(tmp_path):
+    config = {"model_type": "qwen3_5_text", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 8, "num_attention_heads": 4,
+              "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 100, "max_position_embeddings": 4096, "torch_dtype": "bfloat16",
+              "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 10, "linear_value_head_dim": 12,
+              "linear_conv_kernel_dim": 4}
+    write_config(tmp_path, config)
+    state = 3 * (2 * 2 * 10 + 4 * 12) + 10 * 4 * 12  # The convolution's last inputs, and a matrix for each head of values.
+    for phase, tokens, context in (("decode", 1, 100), ("decode", 1, 4000), ("prefill", 1024, 2000)):
+        steps = {"prompt": tokens} if phase == "prefill" else {}
+        ops = by_name(emplace.llm.load(tmp_path, context=context, phase=phase, streams=2, steps_in_flight=3, kinds="rtx3090", **steps))
+        for layer in range(8):
+            attention = ops[f"blk.{layer}.attn"]
+            if layer in (3, 7):
+                assert attention["param_bytes"] == 3 * 2 * context * 2 * 2 * 16 * 2
+                assert attention["attrs"]["cache_bytes_per_token"] == 3 * 2 * 2 * 2 * 16 * 2
+            else:
+                assert attention["param_bytes"] == 3 * 2 * 4 * state and "cache_bytes_per_token" not in attention["attrs"]
+                assert attention["flops"] == 2 * 2 * tokens * 3 * state
+    # Queries of a layer with attention come with as many gates; its output reads the values alone.
+    assert ops["blk.3.attn"]["outputs"][0]["bytes"] == 2 * 1024 * 4 * 16 * 2
+    # Only the caches of two layers, and the mask, grow with the context.
+    graph = emplace.llm.load(tmp_path, context=100, kinds="rtx3090")
+
+    def place(memory):
+        machine = emplace.Machine([emplace.Device("gpu:0", "rtx3090", memory)], bandwidth_bytes_per_us=1)
+        return emplace.place(graph, machine, progress=False)
+
+    a_token = 2 * (2 * 2 * 16 * 2) + graph.meta["llm"]["room_bytes_per_token"]
+    longest = place(int(place(1e9).peak_bytes[0]) + 500 * a_token).serving["longest_context"]
+    assert longest == 100 + 500
+
+
 @pytest.mark.parametrize("window", [0, 1, 7, 20, 64, 100])
 def test_a_token_of_a_prompt_sees_no_more_than_a_window(window, tmp_path):
     config = {"model_type": "gemma2", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,

@@ -14,6 +14,7 @@ from typing import Any
 
 from emplace._core import BadInput
 from emplace.llm.checkpoint import MOST_LAYERS, Checkpoint, Tensor, type_sizes
+from emplace.llm.hf_families import FAMILIES
 from emplace.reading import Unmapped, read_json
 
 _TOLERANCE = 0.03  # Between the bytes that an index has and those of the tensors.
@@ -26,61 +27,6 @@ _WIDE_GROUPS = (-1, 128, 256, 512, 1024)
 # What llama.cpp takes for rows that are not whole blocks of 256 (llama-quant.cpp, tensor_type_fallback).
 _FALLBACKS = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0", "TQ1_0": "Q4_0", "TQ2_0": "Q4_0"}
 _OUTER = ("dtype", "torch_dtype", "quantization_config", "tie_word_embeddings")  # Keys that a model around a text model decides.
-_QKV = ("attn_q", "attn_k", "attn_v")
-_FEED_FORWARD = ("ffn_gate", "ffn_up", "ffn_down")
-
-
-@dataclass(frozen=True)
-class _Family:
-    """How models of a kind differ from a Llama. A flag is a fixed answer, or the name of the key of config.json that has it."""
-    architecture: str  # GGUF's name.
-    biases: Mapping[str, bool | str] = field(default_factory=dict)  # By tensor: a flag, whether it has a bias.
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # Of keys that config.json may leave out.
-    norms: tuple[str, ...] = ("attn_norm", "ffn_norm")  # As wide as the hidden state.
-    head_norms: bool | str = False  # A flag: queries and keys have a norm, as wide as a head.
-    wide_norms: bool = False  # Queries and keys have a norm, as wide as all heads.
-    fused: bool = False  # Queries, keys and values are one matrix, and so are gate and up.
-    latent: bool = False  # Keys and values are made of a short latent vector, as DeepSeek's are.
-    sinks: bool = False  # Each head has a logit that takes attention to nothing.
-    expert_width: str = ""  # The key that has the width of an expert; without one there are no experts.
-    expert_probs_bias: bool = False  # The router has a bias that only the choice of experts sees.
-    shared_gate: bool = False  # A gate weighs the experts that each token goes through.
-    full_every: int = 0  # How often a layer sees more than a window; 0: each does.
-    unlike: bool = False  # Each layer has sizes of its own, in block_configs, or lacks attention or a feed-forward network.
-
-
-_BY_KEY = dict.fromkeys((*_QKV, "attn_output"), "attention_bias")
-_LATENT = dict.fromkeys(("attn_q_a", "attn_kv_a_mqa", "attn_output"), "attention_bias")
-_MLP = dict.fromkeys((*_FEED_FORWARD, *(f"{name}_shexp" for name in _FEED_FORWARD)), "mlp_bias")
-_EXPERTS = dict.fromkeys(("ffn_gate_inp", *(f"{name}_exps" for name in _FEED_FORWARD)), True)
-_AROUND = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
-_BEFORE = ("attn_norm", "post_attention_norm")
-_MOE = {"expert_width": "moe_intermediate_size"}
-_GEMMA_3 = _Family("gemma3", _BY_KEY, {
-    "vocab_size": 262_208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 131_072,
-    "tie_word_embeddings": True}, _AROUND, head_norms=True, full_every=6)
-_OLMO_2 = _Family("olmo2", _BY_KEY, norms=("post_attention_norm", "post_ffw_norm"), wide_norms=True)
-_FAMILIES = {
-    "llama": _Family("llama", _BY_KEY | _MLP),
-    "mistral": _Family("llama"),
-    "mixtral": _Family("llama", expert_width="intermediate_size"),
-    "qwen2": _Family("qwen2", dict.fromkeys(_QKV, True)),
-    "qwen2_moe": _Family("qwen2moe", dict.fromkeys(_QKV, "qkv_bias"), {"qkv_bias": True}, shared_gate=True, **_MOE),
-    "qwen3": _Family("qwen3", _BY_KEY, {"head_dim": 128}, head_norms=True),
-    "qwen3_moe": _Family("qwen3moe", _BY_KEY, head_norms=True, **_MOE),
-    "gemma2": _Family("gemma2", _BY_KEY, {"head_dim": 256, "tie_word_embeddings": True}, _AROUND, full_every=2),
-    "gemma3": _GEMMA_3,
-    "gemma3_text": _GEMMA_3,
-    "phi3": _Family("phi3", fused=True),
-    "olmo2": _OLMO_2,
-    "glm4_moe": _Family("glm4moe", dict.fromkeys(_QKV, "attention_bias"), {"partial_rotary_factor": 0.5}, _BEFORE, "use_qk_norm",
-                        expert_probs_bias=True, **_MOE),
-    "deepseek_v2": _Family("deepseek2", _LATENT | _MLP, latent=True, **_MOE),
-    "deepseek_v3": _Family("deepseek2", _LATENT, latent=True, expert_probs_bias=True, **_MOE),
-    "gpt_oss": _Family("gpt-oss", _BY_KEY | _EXPERTS, {"attention_bias": True, "head_dim": 64, "num_key_value_heads": 8}, _BEFORE,
-                       sinks=True, expert_width="intermediate_size", full_every=2),
-    "nemotron-nas": _Family("deci", _BY_KEY | _MLP, unlike=True),
-}
 _Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and its shape.
 
 
@@ -88,7 +34,7 @@ _Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and it
 class _LayerKind:
     """Of what a layer is made. Layers of one kind have the same tensors."""
     experts: bool = False
-    attention: str = "heads"  # Or "latent"; "linear": a matrix in its place; "": none.
+    attention: str = "heads"  # Or "latent"; "delta": a gated delta net in its place; "linear": a matrix; "": none.
     key_heads: int = 0
     inner: int = 0  # Width of the feed-forward network; 0: there is none, or there are experts.
 
@@ -105,9 +51,9 @@ class _Config:
         kind = self.values.get("model_type") or root.get("model_type")
         if kind is None and isinstance(classes := root.get("architectures"), list) and classes and isinstance(classes[0], str):
             kind = re.sub(r"(?<!^)(?=[A-Z])", "_", classes[0].split("For")[0]).lower()  # Such as qwen3_moe of Qwen3MoeForCausalLM.
-        if not isinstance(kind, str) or kind not in _FAMILIES:
-            raise self.error("model_type", kind, f"one of {', '.join(_FAMILIES)}")
-        self.family = family = _FAMILIES[kind]
+        if not isinstance(kind, str) or kind not in FAMILIES:
+            raise self.error("model_type", kind, f"one of {', '.join(FAMILIES)}")
+        self.family = family = FAMILIES[kind]
         self.values = dict(family.defaults) | self.values
         self.hidden, self.heads = self.count("hidden_size"), self.count("num_attention_heads")
         self.layers = self.count("num_hidden_layers", most=MOST_LAYERS)
@@ -126,6 +72,10 @@ class _Config:
             if self.heads % self.key_heads:
                 raise self.error("num_key_value_heads", self.key_heads, f"a divisor of num_attention_heads, {self.heads}")
             self.width = self.count("head_dim", default=self.hidden // self.heads)
+        if family.delta_gates:
+            self.delta_keys, self.delta_values = self.count("linear_num_key_heads"), self.count("linear_num_value_heads")
+            self.delta_key, self.delta_value = self.count("linear_key_head_dim"), self.count("linear_value_head_dim")
+            self.delta_kernel = self.count("linear_conv_kernel_dim")
         self.kinds = self._unlike_layers() if family.unlike else self._like_layers()
 
     def error(self, key: str, value: Any, expected: str) -> BadInput:
@@ -154,13 +104,18 @@ class _Config:
             raise self.error(str(flag), value, "true or false")
         return bool(value)
 
+    def _layer_types(self) -> list[str] | None:
+        """[L] transformers' names of the layers' attention; None where they are not given."""
+        kinds = self.get("layer_types")
+        if kinds is not None and (not isinstance(kinds, list) or len(kinds) != self.layers or not all(isinstance(kind, str) for kind in kinds)):
+            raise self.error("layer_types", kinds, f"a list with the kind of attention of each of {self.layers} layers")
+        return kinds
+
     def window_pattern(self) -> int | list[bool]:
         """How often a layer sees more than a window, or by layer whether it has the window, where that is no such rule."""
         every = self.count("sliding_window_pattern", "_sliding_window_pattern", default=self.family.full_every)
-        if (kinds := self.get("layer_types")) is None:
+        if (kinds := self._layer_types()) is None:
             return every
-        if not isinstance(kinds, list) or len(kinds) != self.layers:
-            raise self.error("layer_types", kinds, f"a list with the kind of attention of each of {self.layers} layers")
         windows = [kind != "full_attention" for kind in kinds]
         return every if windows == [layer % every != 0 for layer in range(1, self.layers + 1)] else windows
 
@@ -176,9 +131,22 @@ class _Config:
 
     def _like_layers(self) -> list[_LayerKind]:
         """[L] where layers differ in nothing but whether they have experts."""
-        latent, inner = self.family.latent, self.count("intermediate_size")
-        return [_LayerKind(experts, "latent" if latent else "heads", 0 if latent else self.key_heads, 0 if experts else inner)
-                for experts in self._with_experts()]
+        inner = 0 if all(experts := self._with_experts()) else self.count("intermediate_size")
+        return [_LayerKind(has_experts, attention, self.key_heads if attention == "heads" else 0, 0 if has_experts else inner)
+                for has_experts, attention in zip(experts, self._attention_of_layers(), strict=True)]
+
+    def _attention_of_layers(self) -> list[str]:
+        """[L] the kind of attention of a family whose layers are alike but for that."""
+        usual = "latent" if self.family.latent else "heads"
+        if not self.family.delta_gates:
+            return [usual] * self.layers
+        every, kinds = self.count("full_attention_interval"), self._layer_types()
+        if kinds is None:
+            return [usual if (layer + 1) % every == 0 else "delta" for layer in range(self.layers)]
+        names = {"full_attention": usual, "linear_attention": "delta"}
+        if unknown := [kind for kind in kinds if kind not in names]:
+            raise self.error("layer_types", unknown[0], f"{' or '.join(names)}")
+        return [names[kind] for kind in kinds]
 
     def _unlike_layers(self) -> list[_LayerKind]:
         """[L] by block_configs, as models that were pruned layer by layer have them (Nemotron Super and Ultra)."""
@@ -241,7 +209,7 @@ def _attention(config: _Config, key_heads: int) -> Iterator[_Shape]:
     if family.fused:
         yield "attn_qkv", (queries + 2 * keys, config.hidden)
     else:
-        yield "attn_q", (queries, config.hidden)
+        yield "attn_q", (queries * (2 if family.gated else 1), config.hidden)
         yield "attn_k", (keys, config.hidden)
         yield "attn_v", (keys, config.hidden)
     yield "attn_output", (config.hidden, queries)
@@ -266,6 +234,19 @@ def _latent_attention(config: _Config) -> Iterator[_Shape]:
     yield "attn_k_b", (config.heads, config.rank, config.plain)
     yield "attn_v_b", (config.heads, config.value, config.rank)
     yield "attn_output", (config.hidden, config.heads * config.value)
+
+
+def _delta_net(config: _Config) -> Iterator[_Shape]:
+    keys, values, gates = config.delta_keys * config.delta_key, config.delta_values * config.delta_value, config.family.delta_gates
+    yield "attn_qkv", (2 * keys + values, config.hidden)
+    yield "attn_gate", (values, config.hidden)
+    for name in gates:
+        yield name, (2 * config.delta_values // len(gates), config.hidden)
+    yield "ssm_conv1d", (2 * keys + values, config.delta_kernel)
+    yield "ssm_dt.bias", (config.delta_values,)
+    yield "ssm_a", (config.delta_values,)
+    yield "ssm_norm", (config.delta_value,)
+    yield "ssm_out", (config.hidden, values)
 
 
 def _feed_forward(config: _Config, suffix: str, width: int, *experts: int) -> Iterator[_Shape]:
@@ -293,6 +274,8 @@ def _layer(config: _Config, kind: _LayerKind) -> list[_Shape]:
         found += _latent_attention(config)
     elif kind.attention == "heads":
         found += _attention(config, kind.key_heads)
+    elif kind.attention == "delta":
+        found += _delta_net(config)
     elif kind.attention == "linear":
         found.append(("attn_output", (config.hidden, config.hidden)))
     if kind.experts:
@@ -300,7 +283,7 @@ def _layer(config: _Config, kind: _LayerKind) -> list[_Shape]:
     elif kind.inner:
         found += _feed_forward(config, "", kind.inner)
     biases = [(f"{name}.bias", shape[:-1]) for name, shape in found if config.flag(config.family.biases.get(name, False))]
-    return [(name if "." in name else f"{name}.weight", shape) for name, shape in found] + biases
+    return [(name if "." in name or name == "ssm_a" else f"{name}.weight", shape) for name, shape in found] + biases
 
 
 def _that_fits(wanted: str, row: int) -> str:
@@ -318,7 +301,7 @@ def _metadata(config: _Config) -> dict[str, int | float | str | list]:
                  "attention.head_count": [config.heads if kind.attention else 0 for kind in config.kinds],
                  "attention.head_count_kv": [kind.key_heads for kind in config.kinds]}
     else:
-        made["feed_forward_length"] = config.count("intermediate_size")
+        made["feed_forward_length"] = config.count("intermediate_size", default=0, least=0)
     if config.family.latent:  # A cache holds the latent vectors, as keys and values of one head.
         made |= {"attention.head_count_kv": 1, "attention.key_length": config.rank + config.rotary, "attention.value_length": config.rank,
                  "attention.key_length_mla": config.plain + config.rotary, "attention.value_length_mla": config.value,
@@ -326,6 +309,10 @@ def _metadata(config: _Config) -> dict[str, int | float | str | list]:
     else:
         made |= {"attention.key_length": config.width, "attention.value_length": config.width, "rope.dimension_count": config.rotated()}
         made.setdefault("attention.head_count_kv", config.key_heads)
+    if config.family.delta_gates:
+        made |= {"ssm.conv_kernel": config.delta_kernel, "ssm.state_size": config.delta_key, "ssm.group_count": config.delta_keys,
+                 "ssm.time_step_rank": config.delta_values, "ssm.inner_size": config.delta_values * config.delta_value,
+                 "full_attention_interval": config.count("full_attention_interval")}
     if config.family.architecture == "glm4moe" and config.get("num_nextn_predict_layers"):
         extra = config.count("num_nextn_predict_layers")  # In GGUF files they are layers behind the last one.
         made |= {"block_count": config.layers + extra, "nextn_predict_layers": extra}
@@ -346,7 +333,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
 
     weight_type: GGUF's type of all matrices, such as "Q4_K"; norms, biases and routers are F32 then, and matrices whose rows are
     not whole blocks of the type get the one that llama.cpp takes then. None: what the config has. Of a model that also sees images
-    it is the text model alone. Layers that guess further tokens (DeepSeek V3, GLM 4.5) are left out, and so is a window that all
+    it is the text model alone. Layers that guess further tokens (DeepSeek V3, GLM 4.5, Qwen 3.5) are left out, and so is a window that all
     layers have (Mistral 0.1, Phi 3): llama.cpp uses neither. An index whose total_size differs from the tensors' bytes by more than
     3% makes a warning where the two can be compared: not with a weight_type, quantized weights, or parts left out. Raises BadInput
     for what is no config of a known model.
@@ -366,7 +353,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         small = _DTYPES[dtype]
 
     def tensor(name: str, shape: tuple[int, ...]) -> Tensor:
-        if len(shape) < 2 or name.endswith((".bias", ".ffn_gate_inp.weight")):
+        if len(shape) < 2 or name.endswith((".bias", ".ffn_gate_inp.weight", ".ssm_conv1d.weight")):
             return Tensor(name, shape, small)
         inside = quantized is not None and name.startswith("blk.") and (quantized != "MXFP4" or "_exps." in name)
         wanted = quantized if inside else weight_type or small

@@ -13,16 +13,20 @@ _FULL_ATTENTION_EACH = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "cohere2": 4, "e
 _FULL_ATTENTION_FIRST = ("smallthinker", "cohere2moe")  # It is the first of so many layers, and of all others the last one.
 # Where the file has no window. Llama 4 divides a text into parts of so many tokens, which see no other part: never more than a window.
 _WINDOWS = {"llama4": 8192}
-# Layer, tensor and part. A scale is of a matrix whose type of numbers needs one, such as NVFP4.
-LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias|scale|input_scale)")
-# Tensors of a layer by the op that reads them.
+# Layer, tensor and part, which some vectors have none of. A scale is of a matrix whose type of numbers needs one, such as NVFP4.
+LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+?(?:\.(?:conv|in_proj|out_proj))?)(?:\.(weight|bias|scale|input_scale))?")
+_STATE_BYTES = 4  # Of a number that a recurrent layer keeps, whatever type a cache has.
+# Tensors of a layer by the op that reads them. Those of recurrent layers, which begin with ssm or shortconv, are in the place of attention's.
 _READ_BY = {
     "attn_norm": {"attn_norm", "attn_norm_2"},
     "attn_qkv": {"attn_q", "attn_k", "attn_v", "attn_qkv", "attn_q_norm", "attn_k_norm", "attn_q_a", "attn_q_a_norm", "attn_q_b",
-                 "attn_kv_a_mqa", "attn_kv_a_norm", "attn_k_b", "attn_v_b", "attn_kv_b"},
+                 "attn_kv_a_mqa", "attn_kv_a_norm", "attn_k_b", "attn_v_b", "attn_kv_b", "attn_gate", "ssm_in", "ssm_x", "ssm_dt",
+                 "ssm_ba", "ssm_beta", "ssm_alpha", "ssm_f_a", "ssm_f_b", "ssm_g_a", "ssm_g_b", "ssm_conv1d", "ssm_conv1d_q",
+                 "ssm_conv1d_k", "ssm_conv1d_v", "ssm_a", "ssm_d", "ssm_norm", "ssm_dt_norm", "ssm_b_norm", "ssm_c_norm",
+                 "shortconv.in_proj", "shortconv.conv"},
     "attn": {"attn_sinks", "attn_rot_embd", "rope_freqs", "attn_factors_short", "attn_factors_long", "rope_factors_long",
              "rope_factors_short"},
-    "attn_output": {"attn_output", "attn_output_norm", "attn_out", "post_attention_norm"},
+    "attn_output": {"attn_output", "attn_output_norm", "attn_out", "post_attention_norm", "ssm_out", "shortconv.out_proj"},
     "ffn_norm": {"ffn_norm"},
     "ffn_up": {"ffn_gate", "ffn_up"},
     "ffn_down": {"ffn_down", "post_ffw_norm", "ffn_post_norm"},
@@ -40,6 +44,7 @@ class Layer:
     def __init__(self, checkpoint: Checkpoint, index: int, tensors: Sequence[Tensor]):
         self.index, self.name = index, f"blk.{index}"
         self.tensors: dict[str, list[Tensor]] = {}  # By op.
+        names: set[str] = set()
         for tensor in tensors:
             name = LAYER_TENSOR.fullmatch(tensor.name)
             op = _OP_OF_TENSOR.get(name[2]) if name else None
@@ -50,11 +55,16 @@ class Layer:
             if tensor.name.endswith(".weight") and len(tensor.shape) < rank:
                 raise BadInput(f"{checkpoint.source}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
             self.tensors.setdefault(op, []).append(tensor)
+            names.add(name[2])
         missing = sorted(self._needed(checkpoint) - set(self.tensors))
         if missing:
             raise BadInput(f"{checkpoint.source}: {self.name} has no tensors of {missing[0]}, expected attention and a feed-forward network")
-        self.window = self.cache_numbers = self.score_numbers = 0
-        if "attn_qkv" in self.tensors:
+        self.window = self.cache_numbers = self.score_numbers = self.state_numbers = 0
+        recurrent = any(name.startswith(("ssm_", "shortconv.")) for name in names)
+        if recurrent:
+            self.state_numbers = _state_numbers(checkpoint, self.index)
+        # A layer of Falcon-H1 has heads of both kinds.
+        if "attn_qkv" in self.tensors and (not recurrent or {"attn_k", "ssm_in"} <= names):
             self._read_attention(checkpoint)
 
     @property
@@ -63,7 +73,7 @@ class Layer:
         return matrix_of(self.tensors["ffn_experts"]).shape[0] if "ffn_experts" in self.tensors else 0
 
     def _needed(self, checkpoint: Checkpoint) -> set[str]:
-        """The ops that must have tensors. Without heads of keys and values a layer has one matrix in the place of attention."""
+        """The ops that must have tensors."""
         heads, key_heads, inner = _sizes(checkpoint, self.index)
         needed = {op for op, there in (("attn_output", heads or "attn_qkv" in self.tensors), ("attn_qkv", key_heads)) if there}
         if "ffn_experts" in self.tensors:
@@ -111,19 +121,37 @@ class Layer:
         block, size = type_sizes(settings.kv_type)
         return settings.streams * tokens * math.ceil(self.cache_numbers / block) * size
 
+    def state_bytes(self, settings: Settings) -> int:
+        """Bytes of what a recurrent layer keeps of each stream, however long the context is."""
+        return settings.streams * self.state_numbers * _STATE_BYTES
+
 
 def matrix_of(tensors: Sequence[Tensor]) -> Tensor:
     """The first tensor of these that is no vector; else the first one."""
     return next((tensor for tensor in tensors if len(tensor.shape) > 1), tensors[0])
 
 
+def _state_numbers(checkpoint: Checkpoint, layer: int) -> int:
+    """Numbers that a recurrent layer keeps of each stream: its last inputs, over which it convolves, and its state
+    (n_embd_r and n_embd_s in llama.cpp's llama-hparams.cpp)."""
+    number = checkpoint.number
+    if length := number("shortconv.l_cache", 0):
+        return number("embedding_length") * (length - 1)
+    before = max(number("ssm.conv_kernel"), 1) - 1
+    if head := number("kda.head_dim", 0):  # Kimi Linear.
+        heads = number("attention.head_count", layer=layer)
+        return 3 * before * heads * head + heads * head * head
+    inner, state = number("ssm.inner_size"), number("ssm.state_size")
+    return before * (inner + 2 * number("ssm.group_count", 0) * state) + inner * state
+
+
 def _sizes(checkpoint: Checkpoint, layer: int) -> tuple[int, int, int]:
-    """Heads, heads of keys and values, and the width of the feed-forward network. A model that was pruned layer by layer says by 0 what
-    a layer lacks (llama.cpp's architecture deci); layers of others have both, whatever they say."""
-    if checkpoint.architecture != "deci":
-        return 1, 1, 1
-    heads = checkpoint.number("attention.head_count", layer=layer)
-    return heads, checkpoint.number("attention.head_count_kv", heads, layer=layer), checkpoint.number("feed_forward_length", layer=layer)
+    """Heads, heads of keys and values, and the width of the feed-forward network; 0 says that a layer lacks the part. Where a file has
+    no such number, it is taken to be there."""
+    key_heads, inner = (checkpoint.number(key, 1, layer=layer) for key in ("attention.head_count_kv", "feed_forward_length"))
+    # A model that was pruned layer by layer (llama.cpp's architecture deci) may have a matrix in the place of attention.
+    heads = checkpoint.number("attention.head_count", layer=layer) if checkpoint.architecture == "deci" else key_heads
+    return heads, key_heads if heads else 0, inner
 
 
 def layers_of(checkpoint: Checkpoint) -> list[Layer]:

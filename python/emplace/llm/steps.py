@@ -10,6 +10,7 @@ from emplace.llm.settings import Settings
 from emplace.roofline import Roofline
 
 _MOST_EXPERTS = 65_536
+_STATE_PRODUCTS = 3  # Of a token with the state of a recurrent layer.
 
 
 class Pass:
@@ -52,7 +53,8 @@ class Pass:
             hidden = ops.small(block, "attn_add", [mixed, hidden], OpClass.ELEMENTWISE)
         if not feeds_forward:
             return hidden
-        normed = ops.small(block, "ffn_norm", [hidden], OpClass.REDUCTION, tensors.get("ffn_norm", ()))
+        alone = () if "attn_output" in tensors else tensors.get("attn_norm", ())  # The only norm of such a layer, whatever its name is.
+        normed = ops.small(block, "ffn_norm", [hidden], OpClass.REDUCTION, tensors.get("ffn_norm", alone))
         made = self._experts(layer, normed) if "ffn_experts" in tensors else [
             ops.product(block, "ffn_down", tensors["ffn_down"],
                         ops.product(block, "ffn_up", tensors["ffn_up"], normed, out=matrix_of(tensors["ffn_down"]).shape[-1]))]
@@ -60,17 +62,20 @@ class Pass:
 
     def _attention(self, layer: Layer, qkv: str) -> str:
         ops, settings = self._ops, self._ops.settings
-        in_flight = settings.steps_in_flight
-        seen = layer.seen_tokens(self._tokens, self._context)
-        kept = layer.kept_tokens(settings)
-        attrs = {"cache_bytes_per_token": in_flight * layer.cache_bytes(settings, 1)} if ops.holds else {}
+        in_flight, cache, state = settings.steps_in_flight, layer.cache_bytes(settings, 1), layer.state_bytes(settings)
+        seen = layer.seen_tokens(self._tokens, self._context) if cache else 0
+        kept = layer.kept_tokens(settings) if cache else 0
+        attrs = {"cache_bytes_per_token": in_flight * cache} if ops.holds and cache else {}
         if layer.window:
             attrs["cache_most_tokens"] = layer.window + settings.chunk
         # What the matrix behind it reads: the values of all heads.
         out_bytes = ops.tokens * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
-        return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv], flops=2.0 * ops.tokens * seen * layer.score_numbers,
-                       moved=layer.cache_bytes(settings, 1) * seen + 2 * ops.hidden_bytes() / ops.chunks,
-                       out_bytes=out_bytes, tensors=layer.tensors.get("attn", ()), held=in_flight * layer.cache_bytes(settings, kept),
+        tensors = layer.tensors.get("attn", ())
+        # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back.
+        return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
+                       flops=2.0 * ops.tokens * (seen * layer.score_numbers + _STATE_PRODUCTS * layer.state_numbers),
+                       moved=cache * seen + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes, tensors=tensors,
+                       held=in_flight * (layer.cache_bytes(settings, kept) + state),
                        temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs=attrs)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
