@@ -182,8 +182,8 @@ KIMI = {"attn_norm.weight": (WIDTH,), "attn_q.weight": (WIDTH, WIDTH), "attn_k.w
         "ssm_conv1d_q.weight": (1, WIDTH, 1, 4), "ssm_f_a.weight": (16, WIDTH), "ssm_a": (4, 1), "attn_output.weight": (WIDTH, WIDTH)}
 
 
-def write_layers(path, architecture, layers, sizes):
-    """layers: [L] the shapes of each layer's tensors by name. sizes: of the metadata."""
+def write_layers(path, architecture, layers, sizes, more=None):
+    """layers: [L] the shapes of each layer's tensors by name. sizes: of the metadata. more: shapes of tensors of no layer."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_block_count(len(layers))
     writer.add_context_length(1024)
@@ -192,7 +192,7 @@ def write_layers(path, architecture, layers, sizes):
     for key, value in sizes.items():
         add = writer.add_array if isinstance(value, list) else writer.add_uint32
         add(f"{architecture}.{key}", value)
-    shapes = {"token_embd.weight": (50, WIDTH), "output_norm.weight": (WIDTH,)} | {
+    shapes = {"token_embd.weight": (50, WIDTH), "output_norm.weight": (WIDTH,)} | (more or {}) | {
         f"blk.{index}.{name}": shape for index, layer in enumerate(layers) for name, shape in layer.items()}
     for name, shape in shapes.items():
         writer.add_tensor(name, np.zeros(shape, dtype=np.float32))
@@ -226,6 +226,29 @@ def test_recurrent_layers_keep_a_state_whatever_the_context_is(architecture, lay
         assert kept == {f"blk.{layer}.attn": (streams * (4 * states[layer] + 2 * context * caches[layer]), streams * 2 * caches[layer])
                         for layer in range(len(layers)) if states[layer] is not None}
         assert graph.param_bytes.sum() == weights + sum(own for own, _ in kept.values()) + 4 * 50 * WIDTH  # The embedding is the head, too.
+
+
+def test_gemma_4(tmp_path):
+    """Heads are wider where they see all tokens; the last layers keep no cache; experts are beside a feed-forward network."""
+    beside = {"ffn_norm.weight": (WIDTH,), "ffn_gate.weight": (96, WIDTH), "ffn_gate_inp.weight": (4, WIDTH), "ffn_gate_inp.scale": (WIDTH,),
+              "ffn_gate_up_exps.weight": (4, 2 * 24, WIDTH), "ffn_down_exps.weight": (4, WIDTH, 24), "post_ffw_norm_1.weight": (WIDTH,),
+              "layer_output_scale.weight": (1,), "inp_gate.weight": (8, WIDTH), "proj.weight": (WIDTH, 8), "post_norm.weight": (WIDTH,)}
+    of_all = {"attn_norm.weight": (WIDTH,), "attn_q.weight": (4 * 32, WIDTH), "attn_k.weight": (32, WIDTH), "attn_output.weight": (WIDTH, 4 * 32)}
+    windowed, full = ATTENTION | FEED_FORWARD | beside, of_all | FEED_FORWARD | beside
+    ends = {"per_layer_token_embd.weight": (50, 4 * 8), "per_layer_model_proj.weight": (4 * 8, WIDTH), "per_layer_proj_norm.weight": (8,)}
+    weights = write_layers(tmp_path / "m.gguf", "gemma4", [windowed, full] * 2, {
+        "attention.head_count_kv": [2, 1] * 2, "attention.key_length": 32, "attention.value_length": 32, "attention.key_length_swa": 16,
+        "attention.value_length_swa": 16, "attention.sliding_window": 8, "attention.sliding_window_pattern": [True, False] * 2,
+        "attention.shared_kv_layers": 2, "feed_forward_length": 96, "expert_used_count": 2}, ends)
+    graph = emplace.llm.load(tmp_path / "m.gguf", context=1000, chunk=4, kinds="rtx4090")
+    ops = {op["name"]: op for op in graph.ops}
+    assert [ops[f"blk.{layer}.attn"].get("param_bytes", 0) for layer in range(4)] == [(8 + 4) * 2 * 2 * 16 * 2, 1000 * 1 * 2 * 32 * 2, 0, 0]
+    assert graph.param_bytes.sum() == weights + sum(ops[f"blk.{layer}.attn"].get("param_bytes", 0) for layer in range(4)) + 4 * 50 * WIDTH
+    assert set(ops["blk.3.ffn_add"]["inputs"]) == {"blk.3.ffn_experts:0", "blk.3.ffn_down:0", "blk.3.attn_add:0"}
+    assert ops["output_norm"]["inputs"] == ["blk.3.per_layer:0"]
+    scores = [2 * 8 * 4 * 2 * 16, 2 * 1000 * 4 * 2 * 32]  # Two FLOPs for each number of each head's keys and values.
+    assert [ops[f"blk.{layer}.attn"]["flops"] for layer in range(4)] == scores * 2
+    assert ops["token_embd"]["flops"] == 2 * 4 * 8 * WIDTH
 
 
 def test_a_recurrent_layer_says_how_much_it_keeps(tmp_path):

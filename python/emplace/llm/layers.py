@@ -14,7 +14,7 @@ _FULL_ATTENTION_FIRST = ("smallthinker", "cohere2moe")  # It is the first of so 
 # Where the file has no window. Llama 4 divides a text into parts of so many tokens, which see no other part: never more than a window.
 _WINDOWS = {"llama4": 8192}
 # Layer, tensor and part, which some vectors have none of. A scale is of a matrix whose type of numbers needs one, such as NVFP4.
-LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+?(?:\.(?:conv|in_proj|out_proj))?)(?:\.(weight|bias|scale|input_scale))?")
+LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+?(?:\.\w+?)??)(?:\.(weight|bias|scale|input_scale))?")
 _STATE_BYTES = 4  # Of a number that a recurrent layer keeps, whatever type a cache has.
 # Tensors of a layer by the op that reads them. Those of recurrent layers, which begin with ssm or shortconv, are in the place of attention's.
 _READ_BY = {
@@ -26,16 +26,18 @@ _READ_BY = {
                  "shortconv.in_proj", "shortconv.conv"},
     "attn": {"attn_sinks", "attn_rot_embd", "rope_freqs", "attn_factors_short", "attn_factors_long", "rope_factors_long",
              "rope_factors_short"},
-    "attn_output": {"attn_output", "attn_output_norm", "attn_out", "post_attention_norm", "ssm_out", "shortconv.out_proj"},
-    "ffn_norm": {"ffn_norm"},
+    "attn_output": {"attn_output", "attn_output_norm", "attn_out", "attn_sub_norm", "post_attention_norm", "ssm_out", "shortconv.out_proj"},
+    "ffn_norm": {"ffn_norm", "pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2", "ffn_norm_exps", "layer_output_norm",
+                 "layer_output_scale"},
     "ffn_up": {"ffn_gate", "ffn_up"},
-    "ffn_down": {"ffn_down", "post_ffw_norm", "ffn_post_norm"},
+    "ffn_down": {"ffn_down", "ffn_sub_norm", "post_ffw_norm", "ffn_post_norm"},
     "ffn_router": {"ffn_gate_inp", "exp_probs_b", "ffn_gate_inp_shexp"},
     "ffn_experts": {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps", "ffn_gate_up_exps"},
     "ffn_shared": {"ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp"},
+    "per_layer": {"inp_gate", "proj", "post_norm"},  # What Gemma 4 adds to each layer by the token alone.
 }
 _OP_OF_TENSOR = {tensor: op for op, tensors in _READ_BY.items() for tensor in tensors}
-_MATRICES = ("attn_qkv", "attn_output", "ffn_up", "ffn_down", "ffn_shared", "ffn_experts")
+_MATRICES = ("attn_qkv", "attn_output", "ffn_up", "ffn_down", "ffn_shared", "ffn_experts", "per_layer")
 
 
 class Layer:
@@ -60,6 +62,8 @@ class Layer:
         if missing:
             raise BadInput(f"{checkpoint.source}: {self.name} has no tensors of {missing[0]}, expected attention and a feed-forward network")
         self.window = self.cache_numbers = self.score_numbers = self.state_numbers = 0
+        # Layers at the end of a small Gemma 4 attend to what earlier ones have kept.
+        self.keeps = index < checkpoint.number("block_count") - checkpoint.number("attention.shared_kv_layers", 0)
         recurrent = any(name.startswith(("ssm_", "shortconv.")) for name in names)
         if recurrent:
             self.state_numbers = _state_numbers(checkpoint, self.index)
@@ -77,7 +81,7 @@ class Layer:
         heads, key_heads, inner = _sizes(checkpoint, self.index)
         needed = {op for op, there in (("attn_output", heads or "attn_qkv" in self.tensors), ("attn_qkv", key_heads)) if there}
         if "ffn_experts" in self.tensors:
-            return needed | {"ffn_experts"}
+            return needed | {"ffn_experts"} | ({"ffn_down"} if "ffn_up" in self.tensors else set())
         return needed | ({"ffn_up", "ffn_down"} if inner or {"ffn_up", "ffn_down"} & set(self.tensors) else set())
 
     def _read_attention(self, checkpoint: Checkpoint) -> None:
@@ -87,7 +91,9 @@ class Layer:
         if heads < 1 or kv_heads < 1 or heads % kv_heads:
             raise BadInput(f"{checkpoint.source}: {self.name} has {heads} heads of attention and {kv_heads} of keys and values, expected at "
                            "least one each, and as many of the former for each of the latter")
-        key = number("attention.key_length", width // heads)
+        self.window = self._window(checkpoint)
+        suffix = "_swa" if self.window and "attention.key_length_swa" in checkpoint.metadata else ""
+        key = number(f"attention.key_length{suffix}", width // heads)
         # Latent attention: one short row a token, from which all heads' keys and values come. Of a file without these keys, as older
         # ones are, llama.cpp keeps the keys and values themselves.
         lora = number("attention.kv_lora_rank", 0) if "attention.key_length_mla" in checkpoint.metadata else 0
@@ -95,16 +101,18 @@ class Layer:
             rotated = number("rope.dimension_count", 64)
             self.cache_numbers, self.score_numbers = lora + rotated, heads * (2 * lora + rotated)
         else:
-            value = number("attention.value_length", key)
+            value = number(f"attention.value_length{suffix}", key)
             self.cache_numbers, self.score_numbers = kv_heads * (key + value), heads * (key + value)
+
+    def _window(self, checkpoint: Checkpoint) -> int:
+        """How many tokens the layer attends to at most; 0: to all."""
         every = checkpoint.metadata.get("attention.sliding_window_pattern", _FULL_ATTENTION_EACH.get(checkpoint.architecture))
         if isinstance(every, list):
             windowed = bool(every[self.index]) if self.index < len(every) else False
         else:
             full = 0 if checkpoint.architecture in _FULL_ATTENTION_FIRST else -1
             windowed = isinstance(every, int) and every > 1 and (self.index - full) % every != 0
-        if windowed:
-            self.window = number("attention.sliding_window", _WINDOWS.get(checkpoint.architecture, 0))
+        return checkpoint.number("attention.sliding_window", _WINDOWS.get(checkpoint.architecture, 0)) if windowed else 0
 
     def seen_tokens(self, tokens: int, context: int) -> float:
         """Tokens that each of the last `tokens` ones of a context attends to, itself included, in the mean."""

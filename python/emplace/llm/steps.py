@@ -10,6 +10,7 @@ from emplace.llm.settings import Settings
 from emplace.roofline import Roofline
 
 _MOST_EXPERTS = 65_536
+_PER_LAYER = ("per_layer_model_proj.weight", "per_layer_proj_norm.weight", "per_layer_token_embd.weight")
 _STATE_PRODUCTS = 3  # Of a token with the state of a recurrent layer.
 
 
@@ -32,13 +33,17 @@ class Pass:
         return self._head(hidden)
 
     def _embedding(self) -> str:
-        table = self._checkpoint.by_name.get("token_embd.weight")
+        known, ops = self._checkpoint.by_name, self._ops
+        table = known.get("token_embd.weight")
         if table is None or len(table.shape) != 2:
             raise BadInput(f"{self._checkpoint.name}: there is no matrix 'token_embd.weight', expected one")
-        ops = self._ops
-        return ops.add("token_embd", "", OpClass.GATHER, [self._after] if self._after else [], flops=0.0,
-                       moved=2 * ops.hidden_bytes() / ops.chunks, out_bytes=ops.hidden_bytes(), tensors=[table],
-                       temp=ops.room(ops.width) + ops.arriving(ops.settings.context))
+        # What Gemma 4 adds to each layer: a row of a second table, and a product of the first one's.
+        more = [known[name] for name in _PER_LAYER if name in known]
+        projected = [tensor for tensor in more if tensor.name == _PER_LAYER[0]]
+        return ops.add("token_embd", "", OpClass.MATMUL if projected else OpClass.GATHER, [self._after] if self._after else [],
+                       flops=2.0 * ops.tokens * sum(tensor.numbers for tensor in projected),
+                       moved=sum(tensor.bytes for tensor in projected) + 2 * ops.hidden_bytes() / ops.chunks,
+                       out_bytes=ops.hidden_bytes(), tensors=[table, *more], temp=ops.room(ops.width) + ops.arriving(ops.settings.context))
 
     def _layer(self, layer: Layer, hidden: str) -> str:
         ops, block, tensors = self._ops, layer.name, layer.tensors
@@ -55,17 +60,19 @@ class Pass:
             return hidden
         alone = () if "attn_output" in tensors else tensors.get("attn_norm", ())  # The only norm of such a layer, whatever its name is.
         normed = ops.small(block, "ffn_norm", [hidden], OpClass.REDUCTION, tensors.get("ffn_norm", alone))
-        made = self._experts(layer, normed) if "ffn_experts" in tensors else [
-            ops.product(block, "ffn_down", tensors["ffn_down"],
-                        ops.product(block, "ffn_up", tensors["ffn_up"], normed, out=matrix_of(tensors["ffn_down"]).shape[-1]))]
-        return ops.small(block, "ffn_add", [*made, hidden], OpClass.ELEMENTWISE)
+        made = self._experts(layer, normed) if "ffn_experts" in tensors else []
+        if "ffn_up" in tensors:  # Gemma 4 has both.
+            inner = ops.product(block, "ffn_up", tensors["ffn_up"], normed, out=matrix_of(tensors["ffn_down"]).shape[-1])
+            made.append(ops.product(block, "ffn_down", tensors["ffn_down"], inner))
+        hidden = ops.small(block, "ffn_add", [*made, hidden], OpClass.ELEMENTWISE)
+        return ops.product(block, "per_layer", tensors["per_layer"], hidden) if "per_layer" in tensors else hidden
 
     def _attention(self, layer: Layer, qkv: str) -> str:
         ops, settings = self._ops, self._ops.settings
         in_flight, cache, state = settings.steps_in_flight, layer.cache_bytes(settings, 1), layer.state_bytes(settings)
         seen = layer.seen_tokens(self._tokens, self._context) if cache else 0
         kept = layer.kept_tokens(settings) if cache else 0
-        attrs = {"cache_bytes_per_token": in_flight * cache} if ops.holds and cache else {}
+        attrs = {"cache_bytes_per_token": in_flight * cache} if ops.holds and cache and layer.keeps else {}
         if layer.window:
             attrs["cache_most_tokens"] = layer.window + settings.chunk
         # What the matrix behind it reads: the values of all heads.
@@ -75,7 +82,7 @@ class Pass:
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
                        flops=2.0 * ops.tokens * (seen * layer.score_numbers + _STATE_PRODUCTS * layer.state_numbers),
                        moved=cache * seen + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes, tensors=tensors,
-                       held=in_flight * (layer.cache_bytes(settings, kept) + state),
+                       held=in_flight * ((layer.cache_bytes(settings, kept) if layer.keeps else 0) + state),
                        temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs=attrs)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
