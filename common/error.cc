@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "common/log.h"
+#include "common/threads/subnormals.h"
 
 namespace emplace {
 namespace {
@@ -72,6 +73,7 @@ Error RunFailed(const std::string& message) { return Error(Error::Kind::kRunFail
 int RunMain(const std::string& program, const std::function<int()>& body) {
   // Who reads our output may end before us; what else is to be done is done all the same.
   std::signal(SIGPIPE, SIG_IGN);
+  const SubnormalsAsZero subnormals_as_zero;
   try {
     const int exit_code = body();
     CheckOutputWritten();

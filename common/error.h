@@ -33,7 +33,8 @@ Error RunFailed(const std::string& message);
 
 // Runs the body of a program and returns the program's exit code. An Error becomes one line on stderr, "program:
 // message", and the error's exit code. So does what std::filesystem throws: exit code 2 if the path is at fault. Any
-// other exception becomes exit code 1, and so does output to stdout that could not be written.
+// other exception becomes exit code 1, and so does output to stdout that could not be written. In it and in threads
+// that it starts, subnormal numbers count as 0 (common/threads/subnormals.h).
 int RunMain(const std::string& program, const std::function<int()>& body);
 
 // Prints the failed condition with file and line, and aborts. EMPLACE_CHECK calls it.

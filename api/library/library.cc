@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/error_place.h"
 #include "common/strings.h"
+#include "common/threads/subnormals.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
@@ -61,6 +62,7 @@ std::vector<std::string> Machine::devices() const {
 
 Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked) {
   return WithStandardErrors([&] {
+    const SubnormalsAsZero subnormals_as_zero;  // As in the programs.
     MethodOptions options = OptionsOf({.seconds = asked.seconds,
                                        .budget = asked.budget,
                                        .threads = asked.threads,

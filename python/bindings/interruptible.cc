@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "common/threads/subnormals.h"
 #include "python/bindings/interpreter_lock.h"
 
 namespace nb = nanobind;
@@ -73,6 +74,7 @@ void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& 
   std::exception_ptr of_work;    // Read after the thread has been joined.
   std::exception_ptr of_python;  // Of a signal handler or tick.
   std::thread thread([&] {
+    const SubnormalsAsZero subnormals_as_zero;  // As in the programs.
     try {
       const RunningCalls::Call call(stop);
       work(stop);
