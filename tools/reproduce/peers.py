@@ -207,6 +207,8 @@ def behind_lines(rows):
                 found[system] = mean_interval(values).mean
         return sorted(found.items(), key=lambda item: item[1] if least else -item[1])
 
+    if {row["system"] for row in rows} <= {EMPLACE}:
+        return ["- No other system has run so long yet."]
     lines = []
     for name, text, least, form in (("steps_per_s", "environment steps/s", False, "{:,.0f}"), ("trained_per_s", "trained steps/s", False, "{:,.0f}"),
                                     *((goal, f"seconds to {limit:.2f}", True, "{:.0f}") for goal, limit in GOALS.items()),
@@ -236,7 +238,8 @@ def markdown(rows):
     if shapes:
         lines += ["## Trained steps/s by the number of workers", *shape_lines(shapes), ""]
     disturbed = max((row["other_cores"] for row in rows if row["other_cores"] is not None), default=0)
-    lines += [f"Before a run, other work took {disturbed:.2f} cores at most.", made_by(rows)]
+    processors = " and ".join(sorted({row["call"].processor for row in rows}))
+    lines += [f"On {processors}. Before a run, other work took {disturbed:.2f} cores at most.", made_by(rows)]
     return "\n".join(lines) + "\n"
 
 

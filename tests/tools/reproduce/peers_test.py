@@ -33,6 +33,11 @@ class Peers(unittest.TestCase):
         self.assertIn("- mean lag, versions: 1.5; ahead are plain PPO 0.0\n", text)
         self.assertNotIn("- the best policy", text)
 
+    def test_emplace_alone_is_ahead_of_nobody(self):
+        text = peers.markdown([row("emplace_run")])
+        self.assertIn("## Where Emplace is behind\n- No other system has run so long yet.\n", text)
+        self.assertIn(f"\nOn {CALL.processor}. Before a run, other work took 0.01 cores at most.\n", text)
+
     def test_the_shape_is_by_workers(self):
         lines = peers.shape_lines([row("plain_ppo", workers=1, seconds=60.0), row("plain_ppo", workers=16, seconds=60.0, trained_per_s=2500.0),
                                    row("rllib_ppo", workers=16, seconds=60.0, trained_per_s=None, failed="made no update")])

@@ -91,11 +91,12 @@ def this_call(depends):
     return Call(command_line(), datetime.date.today().isoformat(), commit, f"{processor()}, {os.cpu_count()} cores")
 
 
-MEASURED = {"seconds", "training_s"}  # Columns of which no more than some digits say anything.
+# Columns of which no more than some digits say anything.
+MEASURED = {"seconds", "training_s", "steps_per_s", "trained_per_s", "to_080_s", "to_075_s", "to_072_s", "lag_mean", "resident_mib", "start_s"}
 
 
 def written(value, digits=12):
-    """A cell. Numbers have 12 digits: what is equal stays so, and what is not as near as 1e-11 stays apart. Of measured times fewer do."""
+    """A cell. Numbers have 12 digits: what is equal stays so, and what is not as near as 1e-11 stays apart. Of what is measured fewer do."""
     if value is None:
         return ""
     if isinstance(value, bool):
