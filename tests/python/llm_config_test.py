@@ -66,27 +66,23 @@ def text_tensors(config):
     return {name: tensor for name, tensor in tensors if "vision" not in name and "projector" not in name}
 
 
-# Qwen3-Next has both in one matrix, and GGUF has not.
-SPLIT = ("attn_qkv.weight", "attn_gate.weight")
-
-
 def check(checkpoint, config):
     """Each layer has as many numbers as the model that transformers makes, and each matrix has a shape that is there, too."""
     expected = text_tensors(config)
     assert by_layer((tensor.name, tensor.numbers) for tensor in checkpoint.tensors) == by_layer(
         (name, tensor.numel()) for name, tensor in expected.items())
     matrices = {tensor.shape for tensor in checkpoint.tensors if len(tensor.shape) == 2 and tensor.name.endswith(".weight")}
-    matrices -= {tensor.shape for tensor in checkpoint.tensors if tensor.name.endswith(SPLIT)}
+    if checkpoint.architecture == "qwen3next":  # It has both in one matrix, and GGUF has not.
+        matrices -= {tensor.shape for tensor in checkpoint.tensors if tensor.name.endswith(("attn_qkv.weight", "attn_gate.weight"))}
     assert matrices <= {tuple(size for size in tensor.shape if size != 1) for tensor in expected.values()}
     assert len(checkpoint.by_name) == len(checkpoint.tensors)
 
 
-def check_names(checkpoint):
+def check_names(checkpoint, *more):
     gguf = pytest.importorskip("gguf")
     kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == checkpoint.architecture)
     known = {gguf.TENSOR_NAMES[tensor].replace("{bid}", "N") for tensor in gguf.MODEL_TENSORS[kind]}
-    known |= {"output", "blk.N.ffn_gate", "blk.N.ffn_up", "blk.N.ffn_down"}  # Of models that nobody has published: without experts, or untied.
-    assert {re.sub(r"^blk\.\d+", "blk.N", tensor.name.removesuffix(".weight").removesuffix(".bias")) for tensor in checkpoint.tensors} <= known
+    assert {re.sub(r"^blk\.\d+", "blk.N", tensor.name.removesuffix(".weight").removesuffix(".bias")) for tensor in checkpoint.tensors} <= known | set(more)
     keys = {value.partition("{arch}.")[2] for group in vars(gguf.Keys).values() if isinstance(group, type)
             for value in vars(group).values() if isinstance(value, str)}
     assert set(checkpoint.metadata) <= keys
@@ -99,7 +95,8 @@ def test_as_many_numbers_as_transformers_has(kind, change, tmp_path):
     config.save_pretrained(tmp_path)
     checkpoint = read_config(tmp_path)
     check(checkpoint, config)
-    check_names(checkpoint)
+    # Nobody has published models of these kinds with layers without experts, or untied.
+    check_names(checkpoint, "output", "blk.N.ffn_gate", "blk.N.ffn_up", "blk.N.ffn_down")
     assert {tensor.type for tensor in checkpoint.tensors} == {"BF16"}
 
 
@@ -131,6 +128,12 @@ PUBLISHED = {
         "model_type": "qwen3_moe", "vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 48,
         "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "moe_intermediate_size": 768, "num_experts": 128,
         "num_experts_per_tok": 8, "decoder_sparse_step": 1, "mlp_only_layers": [], "max_position_embeddings": 40960}),
+    "Qwen3-Next-80B-A3B-Instruct": (79_674_391_296, {
+        "model_type": "qwen3_next", "vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 5120, "num_hidden_layers": 48,
+        "num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 256, "moe_intermediate_size": 512,
+        "shared_expert_intermediate_size": 512, "num_experts": 512, "num_experts_per_tok": 10, "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32, "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4,
+        "max_position_embeddings": 262144}),
     "gemma-2-9b": (9_241_705_984, {
         "architectures": ["Gemma2ForCausalLM"], "vocab_size": 256000, "hidden_size": 3584, "intermediate_size": 14336,
         "num_hidden_layers": 42, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256, "sliding_window": 4096,
@@ -221,6 +224,14 @@ def test_bad_layers(blocks, error, tmp_path):
     with pytest.raises(emplace.BadInput, match=error) as raised:
         read_config(write(tmp_path, UNLIKE | {"block_configs": blocks}))
     assert "\n" not in str(raised.value)
+
+
+def test_layers_of_a_kind_that_is_not_known(tmp_path):
+    config = SIZES | DELTA | {"model_type": "qwen3_5_text", "torch_dtype": "bfloat16", "linear_conv_kernel_dim": 4}
+    for kinds, error in ((["full_attention", "mamba"] * 2, "layer_types is 'mamba', expected full_attention or linear_attention"),
+                         (["full_attention"], "layer_types is .*, expected a list with the kind of attention of each of 4 layers")):
+        with pytest.raises(emplace.BadInput, match=error):
+            read_config(write(tmp_path, config | {"layer_types": kinds}))
 
 
 def test_windows_by_layer(tmp_path):

@@ -8,8 +8,8 @@ import os
 import pathlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from emplace._core import BadInput
