@@ -1,11 +1,11 @@
-"""emplace.llm.hf_config: tensors against the models that transformers makes of the same file, and against published numbers."""
+"""emplace.llm.hf_checkpoint: tensors against the models that transformers makes of the same file, and against published numbers."""
 import json
 import re
 from collections import Counter
 
 import emplace
 import pytest
-from emplace.llm.hf_config import read_config
+from emplace.llm.hf_checkpoint import read_config
 from llm_models import NEMOTRON_SUPER, block_config
 
 SIZES = {"vocab_size": 97, "hidden_size": 60, "intermediate_size": 44, "num_hidden_layers": 4, "num_attention_heads": 6,

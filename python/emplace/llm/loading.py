@@ -10,7 +10,7 @@ from emplace._core import BadInput, Graph
 from emplace.checks import check_whole
 from emplace.llm.checkpoint import Checkpoint
 from emplace.llm.gguf_file import MAGIC, parts, read_gguf
-from emplace.llm.hf_config import read_config
+from emplace.llm.hf_checkpoint import read_config
 from emplace.llm.layers import Layer, extra_layers, layers_of
 from emplace.llm.op_writer import arriving_bytes
 from emplace.llm.routing import read_routing

@@ -1,0 +1,91 @@
+"""The tensors of a language model by its config.json: names and shapes as a GGUF file has them.
+
+convert_hf_to_gguf.py of llama.cpp has the names.
+"""
+from collections.abc import Iterator
+
+from emplace.llm.hf_config import Config, LayerKind
+
+_Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and its shape.
+
+
+def _attention(config: Config, key_heads: int) -> Iterator[_Shape]:
+    queries, keys, family = config.heads * config.width, key_heads * config.width, config.family
+    if family.fused:
+        yield "attn_qkv", (queries + 2 * keys, config.hidden)
+    else:
+        yield "attn_q", (queries * (2 if family.gated else 1), config.hidden)
+        yield "attn_k", (keys, config.hidden)
+        yield "attn_v", (keys, config.hidden)
+    yield "attn_output", (config.hidden, queries)
+    if family.wide_norms or config.flag(family.head_norms):
+        yield "attn_q_norm", (queries if family.wide_norms else config.width,)
+        yield "attn_k_norm", (keys if family.wide_norms else config.width,)
+    if family.sinks:
+        yield "attn_sinks", (config.heads,)
+
+
+def _latent_attention(config: Config) -> Iterator[_Shape]:
+    queries = config.heads * (config.plain + config.rotary)
+    if "q_lora_rank" in config.values and config.get("q_lora_rank") is None:
+        yield "attn_q", (queries, config.hidden)
+    else:
+        query_rank = config.count("q_lora_rank")
+        yield "attn_q_a", (query_rank, config.hidden)
+        yield "attn_q_a_norm", (query_rank,)
+        yield "attn_q_b", (queries, query_rank)
+    yield "attn_kv_a_mqa", (config.rank + config.rotary, config.hidden)
+    yield "attn_kv_a_norm", (config.rank,)
+    yield "attn_k_b", (config.heads, config.rank, config.plain)
+    yield "attn_v_b", (config.heads, config.value, config.rank)
+    yield "attn_output", (config.hidden, config.heads * config.value)
+
+
+def _delta_net(config: Config) -> Iterator[_Shape]:
+    keys, values, gates = config.delta_keys * config.delta_key, config.delta_values * config.delta_value, config.family.delta_gates
+    yield "attn_qkv", (2 * keys + values, config.hidden)
+    yield "attn_gate", (values, config.hidden)
+    for name in gates:
+        yield name, (2 * config.delta_values // len(gates), config.hidden)
+    yield "ssm_conv1d", (2 * keys + values, config.delta_kernel)
+    yield "ssm_dt.bias", (config.delta_values,)
+    yield "ssm_a", (config.delta_values,)
+    yield "ssm_norm", (config.delta_value,)
+    yield "ssm_out", (config.hidden, values)
+
+
+def _feed_forward(config: Config, suffix: str, width: int, *experts: int) -> Iterator[_Shape]:
+    if not config.family.fused:
+        yield f"ffn_gate{suffix}", (*experts, width, config.hidden)
+    yield f"ffn_up{suffix}", (*experts, width * (2 if config.family.fused else 1), config.hidden)
+    yield f"ffn_down{suffix}", (*experts, config.hidden, width)
+
+
+def _experts(config: Config) -> Iterator[_Shape]:
+    yield "ffn_gate_inp", (config.experts, config.hidden)
+    if config.family.expert_probs_bias:
+        yield "exp_probs_b.bias", (config.experts,)
+    yield from _feed_forward(config, "_exps", config.expert_width, config.experts)
+    if config.shared_width:
+        yield from _feed_forward(config, "_shexp", config.shared_width)
+    if config.family.shared_gate:
+        yield "ffn_gate_inp_shexp", (config.hidden,)
+
+
+def layer_tensors(config: Config, kind: LayerKind) -> list[_Shape]:
+    absent = {name for name, there in (("attn_norm", kind.attention), ("ffn_norm", kind.inner or kind.experts)) if not there}
+    found: list[_Shape] = [(name, (config.hidden,)) for name in config.family.norms if name not in absent]
+    if kind.attention == "latent":
+        found += _latent_attention(config)
+    elif kind.attention == "heads":
+        found += _attention(config, kind.key_heads)
+    elif kind.attention == "delta":
+        found += _delta_net(config)
+    elif kind.attention == "linear":
+        found.append(("attn_output", (config.hidden, config.hidden)))
+    if kind.experts:
+        found += _experts(config)
+    elif kind.inner:
+        found += _feed_forward(config, "", kind.inner)
+    biases = [(f"{name}.bias", shape[:-1]) for name, shape in found if config.flag(config.family.biases.get(name, False))]
+    return [(name if "." in name or name == "ssm_a" else f"{name}.weight", shape) for name, shape in found] + biases
