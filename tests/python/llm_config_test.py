@@ -17,6 +17,9 @@ LATENT = {"kv_lora_rank": 18, "qk_nope_head_dim": 12, "qk_rope_head_dim": 8, "v_
           "n_group": 1, "topk_group": 1}
 DELTA = {"head_dim": 14, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 10, "linear_value_head_dim": 12}
 SHARED = EXPERTS | {"shared_expert_intermediate_size": 34}
+INDEX = LATENT | {"index_n_heads": 3, "index_head_dim": 16, "index_topk": 7}
+GEMMA_4 = {"head_dim": 14, "global_head_dim": 20, "sliding_window": 8, "hidden_size_per_layer_input": 10, "vocab_size_per_layer_input": 31,
+           "layer_types": ["sliding_attention", "full_attention"] * 2}
 GPT_OSS = {"head_dim": 14, "num_local_experts": 5, "num_experts_per_tok": 2}
 MODELS = [
     ("llama", {}), ("llama", {"attention_bias": True, "mlp_bias": True, "head_dim": 14}), ("llama", {"tie_word_embeddings": True}),
@@ -39,7 +42,14 @@ MODELS = [
                                             "first_k_dense_replace", "n_group", "topk_group")}),
     ("glm4_moe_lite", LATENT), ("qwen3_next", DELTA | SHARED), ("qwen3_next", DELTA | SHARED | {"mlp_only_layers": [1], "attention_bias": True}),
     ("qwen3_next", DELTA | SHARED | {"layer_types": ["full_attention", "linear_attention"] * 2}), ("qwen3_5_text", DELTA),
-    ("qwen3_5_text", DELTA | {"num_hidden_layers": 9}), ("qwen3_5_moe_text", DELTA | SHARED),
+    ("qwen3_5_text", DELTA | {"num_hidden_layers": 9}), ("qwen3_5_moe_text", DELTA | SHARED), ("deepseek_v32", INDEX),
+    ("glm_moe_dsa", INDEX), ("glm_moe_dsa", INDEX | {"indexer_types": ["full", "full", "shared", "shared"], "attention_bias": True}),
+    ("glm_moe_dsa", INDEX | {"num_hidden_layers": 9, "index_topk_freq": 4, "index_skip_topk_offset": 3}),
+    ("llama4_text", {"head_dim": 14, "num_local_experts": 5, "intermediate_size_mlp": 38}),
+    ("llama4_text", {"head_dim": 14, "num_local_experts": 5, "intermediate_size_mlp": 38, "interleave_moe_layer_step": 2, "attention_bias": True}),
+    ("gemma4_text", GEMMA_4), ("gemma4_text", GEMMA_4 | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
+    ("gemma4_text", GEMMA_4 | EXPERTS | {"enable_moe_block": True, "top_k_experts": 2, "hidden_size_per_layer_input": 0}),
+    ("gemma4_text", GEMMA_4 | {"attention_k_eq_v": True, "num_global_key_value_heads": 1}),
 ]
 
 
@@ -58,11 +68,12 @@ def by_layer(sizes):
 
 
 def text_tensors(config):
-    """The text model's tensors by transformers. The bias by which experts are chosen is a buffer, and is saved with the parameters."""
+    """The text model's tensors by transformers. Some buffers are saved with the parameters, such as the bias by which experts are chosen."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
-    tensors = [*model.named_parameters(), *((name, buffer) for name, buffer in model.named_buffers() if name.endswith("correction_bias"))]
+    saved = ("correction_bias", "layer_scalar")
+    tensors = [*model.named_parameters(), *((name, buffer) for name, buffer in model.named_buffers() if name.endswith(saved))]
     return {name: tensor for name, tensor in tensors if "vision" not in name and "projector" not in name}
 
 
@@ -78,14 +89,23 @@ def check(checkpoint, config):
     assert len(checkpoint.by_name) == len(checkpoint.tensors)
 
 
+def keys_of(group):
+    """The keys of the metadata that a class of the package gguf has, without the architecture's name before them."""
+    for value in vars(group).values():
+        if isinstance(value, str):
+            yield value.partition("{arch}.")[2]
+        elif isinstance(value, type):
+            yield from keys_of(value)
+
+
 def check_names(checkpoint, *more):
     gguf = pytest.importorskip("gguf")
-    kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == checkpoint.architecture)
+    # The package does not know the former yet, whose names are those of the latter.
+    architecture = "glm-dsa" if checkpoint.architecture == "deepseek32" else checkpoint.architecture
+    kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == architecture)
     known = {gguf.TENSOR_NAMES[tensor].replace("{bid}", "N") for tensor in gguf.MODEL_TENSORS[kind]}
-    assert {re.sub(r"^blk\.\d+", "blk.N", tensor.name.removesuffix(".weight").removesuffix(".bias")) for tensor in checkpoint.tensors} <= known | set(more)
-    keys = {value.partition("{arch}.")[2] for group in vars(gguf.Keys).values() if isinstance(group, type)
-            for value in vars(group).values() if isinstance(value, str)}
-    assert set(checkpoint.metadata) <= keys
+    assert {re.sub(r"^blk\.\d+", "blk.N", re.sub(r"\.(weight|bias|scale)$", "", tensor.name)) for tensor in checkpoint.tensors} <= known | set(more)
+    assert set(checkpoint.metadata) <= set(keys_of(gguf.Keys))
 
 
 @pytest.mark.parametrize("kind, change", MODELS)
@@ -98,6 +118,22 @@ def test_as_many_numbers_as_transformers_has(kind, change, tmp_path):
     # Nobody has published models of these kinds with layers without experts, or untied.
     check_names(checkpoint, "output", "blk.N.ffn_gate", "blk.N.ffn_up", "blk.N.ffn_down")
     assert {tensor.type for tensor in checkpoint.tensors} == {"BF16"}
+
+
+def test_layers_of_gemma_4_as_its_makers_publish_it(tmp_path):
+    """transformers 5 writes per_layer_config; files of models have these keys."""
+    config = LLAMA | {"model_type": "gemma4_text"} | GEMMA_4 | {"attention_k_eq_v": True, "num_global_key_value_heads": 1}
+    shapes = {name: tensor.shape for name, tensor in read_config(write(tmp_path, config)).by_name.items()}
+    assert [shapes.get(f"blk.{layer}.attn_{part}.weight") for layer in range(2) for part in "qkv"] == [
+        (6 * 14, 60), (2 * 14, 60), (2 * 14, 60), (6 * 20, 60), (20, 60), None]
+
+
+def test_layers_of_llama_4_that_see_a_window(tmp_path):
+    def read(**changes):
+        return read_config(write(tmp_path, LLAMA | {"model_type": "llama4_text", "num_local_experts": 5} | changes)).metadata
+    assert (read()["attention.sliding_window"], read()["attention.sliding_window_pattern"]) == (8192, 4)
+    assert read(no_rope_layers=[1, 0, 1, 0])["attention.sliding_window_pattern"] == [True, False, True, False]
+    assert read(attention_chunk_size=None)["attention.sliding_window"] == 0
 
 
 def test_text_model_within_one_that_sees_images(tmp_path):
@@ -326,7 +362,7 @@ def test_bad_index(content, error, tmp_path):
 
 
 @pytest.mark.parametrize("change, error", [
-    ({"model_type": "llama4"}, "model_type is 'llama4', expected one of llama, mistral, "), ({"model_type": None}, "model_type is missing"),
+    ({"model_type": "llama9"}, "model_type is 'llama9', expected one of llama, llama4, "), ({"model_type": None}, "model_type is missing"),
     ({"model_type": 3}, "model_type is 3"), ({"model_type": None, "architectures": ["BertForMaskedLM"]}, "model_type is 'bert'"),
     ({"model_type": None, "architectures": [4]}, "model_type is missing"),
     ({"hidden_size": None}, "hidden_size is missing, expected a whole number from 1 to 2147483647"),
@@ -359,6 +395,16 @@ def test_bad_index(content, error, tmp_path):
     ({"model_type": "qwen2_moe"} | EXPERTS, "shared_expert_intermediate_size is missing"),
     ({"model_type": "deepseek_v3"} | LATENT | {"kv_lora_rank": None}, "kv_lora_rank is missing"),
     ({"model_type": "deepseek_v3"} | LATENT | {"q_lora_rank": 0}, "q_lora_rank is 0"),
+    ({"model_type": "deepseek_v32"} | INDEX | {"q_lora_rank": None}, "q_lora_rank is missing"),
+    ({"model_type": "glm_moe_dsa"} | INDEX | {"index_head_dim": None}, "index_head_dim is missing"),
+    ({"model_type": "glm_moe_dsa"} | INDEX | {"indexer_types": ["full", "half"] * 2}, "expected a list with full or shared of each of 4"),
+    ({"model_type": "glm_moe_dsa"} | INDEX | {"mlp_layer_types": [1] * 4}, "expected a list with sparse or dense of each of 4"),
+    ({"model_type": "llama4", "num_local_experts": 5, "moe_layers": [4]}, r"moe_layers is \[4\], expected a list of layers, 0 to 3"),
+    ({"model_type": "llama4", "num_local_experts": 5, "no_rope_layers": [1, 0, 2, 0]}, "expected a list with 0 or 1 of each"),
+    ({"model_type": "gemma4"} | GEMMA_4 | {"per_layer_config": [20]}, r"per_layer_config is \[20\], expected the same head_dim"),
+    ({"model_type": "gemma4"} | GEMMA_4 | {"per_layer_config": {"1": {"head_dim": 20}, "3": {"head_dim": [20]}}}, "per_layer_config is "),
+    ({"model_type": "gemma4"} | GEMMA_4 | {"per_layer_config": {"1": {"head_dim": 20}}}, "per_layer_config is "),
+    ({"model_type": "gemma4"} | GEMMA_4 | {"num_kv_shared_layers": 4}, "num_kv_shared_layers is 4, expected a whole number from 0 to 3"),
 ])
 def test_bad_config(change, error, tmp_path):
     path = write(tmp_path, LLAMA | change)

@@ -228,6 +228,24 @@ def test_recurrent_layers_keep_a_state_whatever_the_context_is(architecture, lay
         assert graph.param_bytes.sum() == weights + sum(own for own, _ in kept.values()) + 4 * 50 * WIDTH  # The embedding is the head, too.
 
 
+def test_layers_that_rank_tokens(tmp_path):
+    """GLM 5 and DeepSeek V3.2: a layer keeps a key by which it ranks all tokens; others take the ranks of one before them."""
+    latent = {"attn_norm.weight": (WIDTH,), "attn_q_a.weight": (24, WIDTH), "attn_q_b.weight": (4 * 20, 24), "attn_kv_a_mqa.weight": (16 + 8, WIDTH),
+              "attn_k_b.weight": (4, 16, 12), "attn_v_b.weight": (4, 14, 16), "attn_output.weight": (WIDTH, 4 * 14)}
+    ranks = {"indexer.attn_q_b.weight": (3 * 10, 24), "indexer.attn_k.weight": (10, WIDTH), "indexer.k_norm.weight": (10,),
+             "indexer.k_norm.bias": (10,), "indexer.proj.weight": (3, WIDTH)}
+    weights = write_layers(tmp_path / "m.gguf", "glm-dsa", [latent | ranks | FEED_FORWARD, latent | FEED_FORWARD], {
+        "attention.head_count_kv": 1, "attention.key_length": 24, "attention.value_length": 16, "attention.key_length_mla": 20,
+        "attention.value_length_mla": 14, "attention.kv_lora_rank": 16, "rope.dimension_count": 8, "attention.indexer.head_count": 3,
+        "attention.indexer.key_length": 10, "attention.indexer.top_k": 5, "feed_forward_length": 96})
+    graph = emplace.llm.load(tmp_path / "m.gguf", context=1000, chunk=4, kinds="rtx4090")
+    ranking, sharing = (next(op for op in graph.ops if op["name"] == f"blk.{layer}.attn") for layer in range(2))
+    assert (ranking["param_bytes"], sharing["param_bytes"]) == (1000 * 2 * (16 + 8 + 10), 1000 * 2 * (16 + 8))
+    assert (ranking["flops"], sharing["flops"]) == (2 * 1000 * (4 * (2 * 16 + 8) + 3 * 10), 2 * 1000 * 4 * (2 * 16 + 8))
+    assert ranking["temp_bytes"] - sharing["temp_bytes"] == 4 * 1000 * 6  # Of a chunk's tokens with all others.
+    assert graph.param_bytes.sum() == weights + ranking["param_bytes"] + sharing["param_bytes"] + 4 * 50 * WIDTH
+
+
 def test_gemma_4(tmp_path):
     """Heads are wider where they see all tokens; the last layers keep no cache; experts are beside a feed-forward network."""
     beside = {"ffn_norm.weight": (WIDTH,), "ffn_gate.weight": (96, WIDTH), "ffn_gate_inp.weight": (4, WIDTH), "ffn_gate_inp.scale": (WIDTH,),

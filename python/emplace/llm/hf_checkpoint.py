@@ -8,7 +8,7 @@ import warnings
 from emplace._core import BadInput
 from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
 from emplace.llm.hf_config import Config
-from emplace.llm.hf_tensors import layer_tensors
+from emplace.llm.hf_tensors import layer_tensors, outer_tensors
 from emplace.reading import Unmapped, read_json
 
 _TOLERANCE = 0.03  # Between the bytes that an index has and those of the tensors.
@@ -27,31 +27,42 @@ def _that_fits(wanted: str, row: int) -> str:
 def _metadata(config: Config) -> dict[str, int | float | str | list]:
     made = {"block_count": config.layers, "embedding_length": config.hidden, "vocab_size": config.count("vocab_size"),
             "context_length": config.count("max_position_embeddings"), "attention.head_count": config.heads}
-    if config.family.unlike:
+    family = config.family
+    if family.unlike or family.gemma_4:
         made |= {"feed_forward_length": [kind.inner for kind in config.kinds],
                  "attention.head_count": [config.heads if kind.attention else 0 for kind in config.kinds],
                  "attention.head_count_kv": [kind.key_heads for kind in config.kinds]}
     else:
-        made["feed_forward_length"] = config.count("intermediate_size", default=0, least=0)
-    if config.family.latent:  # A cache holds the latent vectors, as keys and values of one head.
+        made["feed_forward_length"] = config.count(family.inner, default=0, least=0)
+    if family.latent:  # A cache holds the latent vectors, as keys and values of one head.
         made |= {"attention.head_count_kv": 1, "attention.key_length": config.rank + config.rotary, "attention.value_length": config.rank,
                  "attention.key_length_mla": config.plain + config.rotary, "attention.value_length_mla": config.value,
                  "attention.kv_lora_rank": config.rank, "rope.dimension_count": config.rotary}
     else:
         made |= {"attention.key_length": config.width, "attention.value_length": config.width, "rope.dimension_count": config.rotated()}
         made.setdefault("attention.head_count_kv", config.key_heads)
-    if config.family.delta_gates:
+    if family.indexer:
+        made |= {"attention.indexer.head_count": config.index_heads, "attention.indexer.key_length": config.index_width,
+                 "attention.indexer.top_k": config.count("index_topk")}
+    if family.gemma_4:
+        wide = max(kind.width for kind in config.kinds)
+        made |= {"attention.key_length": wide, "attention.value_length": wide, "attention.key_length_swa": config.width,
+                 "attention.value_length_swa": config.width, "attention.shared_kv_layers": sum(kind.projected == "q" for kind in config.kinds),
+                 "embedding_length_per_layer_input": config.per_layer}
+    if family.delta_gates:
         made |= {"ssm.conv_kernel": config.delta_kernel, "ssm.state_size": config.delta_key, "ssm.group_count": config.delta_keys,
                  "ssm.time_step_rank": config.delta_values, "ssm.inner_size": config.delta_values * config.delta_value,
                  "full_attention_interval": config.count("full_attention_interval")}
-    if config.family.architecture == "glm4moe" and config.get("num_nextn_predict_layers"):
+    if family.architecture in ("glm4moe", "glm-dsa") and config.get("num_nextn_predict_layers"):
         extra = config.count("num_nextn_predict_layers")  # In GGUF files they are layers behind the last one.
         made |= {"block_count": config.layers + extra, "nextn_predict_layers": extra}
-    if config.family.full_every and config.get("sliding_window") is not None:
-        made |= {"attention.sliding_window": config.count("sliding_window"), "attention.sliding_window_pattern": config.window_pattern()}
-    if config.family.expert_width:
+    if family.full_every and config.get(family.window) is not None:
+        made |= {"attention.sliding_window": config.count(family.window), "attention.sliding_window_pattern": config.window_pattern()}
+    elif family.architecture == "llama4":
+        made["attention.sliding_window"] = 0  # A file without the number has a window.
+    if config.has_experts:
         made |= {"expert_count": config.experts, "expert_feed_forward_length": config.expert_width,
-                 "expert_used_count": config.count("num_experts_per_tok", "experts_per_token", most=config.experts),
+                 "expert_used_count": config.count("num_experts_per_tok", "experts_per_token", "top_k_experts", most=config.experts),
                  "leading_dense_block_count": [*(kind.experts for kind in config.kinds), True].index(True)}
         if config.shared_width:
             made |= {"expert_shared_count": config.count("n_shared_experts", default=1),
@@ -64,7 +75,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
 
     weight_type: GGUF's type of all matrices, such as "Q4_K"; norms, biases and routers are F32 then, and matrices whose rows are
     not whole blocks of the type get the one that llama.cpp takes then. None: what the config has. Of a model that also sees images
-    it is the text model alone. Layers that guess further tokens (DeepSeek V3, GLM 4.5, Qwen 3.5) are left out, and so is a window that all
+    it is the text model alone. Layers that guess further tokens (DeepSeek V3, GLM 4.5 and 5, Qwen 3.5) are left out, and so is a window that all
     layers have (Mistral 0.1, Phi 3): llama.cpp uses neither. An index whose total_size differs from the tensors' bytes by more than
     3% makes a warning where the two can be compared: not with a weight_type, quantized weights, or parts left out. Raises BadInput
     for what is no config of a known model.
@@ -91,10 +102,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         return Tensor(name, shape, _that_fits(wanted, shape[-1]))
 
     layers = {kind: layer_tensors(config, kind) for kind in set(config.kinds)}
-    table = (config.count("vocab_size"), config.hidden)
-    tensors = [tensor("token_embd.weight", table), tensor("output_norm.weight", table[1:])]
-    if not config.flag("tie_word_embeddings"):
-        tensors.append(tensor("output.weight", table))
+    tensors = [tensor(name, shape) for name, shape in outer_tensors(config)]
     tensors += [tensor(f"blk.{layer}.{name}", shape) for layer, kind in enumerate(config.kinds) for name, shape in layers[kind]]
     if is_index and weight_type is None and not quantized and not config.nested and not config.get("num_nextn_predict_layers"):
         _compare(given, sum(tensor.bytes for tensor in tensors))

@@ -28,7 +28,10 @@ class LayerKind:
     experts: bool = False
     attention: str = "heads"  # Or "latent"; "delta": a gated delta net in its place; "linear": a matrix; "": none.
     key_heads: int = 0
-    inner: int = 0  # Width of the feed-forward network; 0: there is none, or there are experts.
+    inner: int = 0  # Width of the feed-forward network; 0: there is none.
+    width: int = 0  # Of a head.
+    projected: str = "qkv"  # What it makes of the hidden state: values may be the keys, and both those of an earlier layer.
+    indexer: bool = False  # It ranks the tokens.
 
 
 class Config:
@@ -49,7 +52,8 @@ class Config:
         self.values = dict(family.defaults) | self.values
         self.hidden, self.heads = self.count("hidden_size"), self.count("num_attention_heads")
         self.layers = self.count("num_hidden_layers", most=MOST_LAYERS)
-        if family.expert_width:
+        self.has_experts = bool(family.expert_width) and self.flag(family.expert_switch)
+        if self.has_experts:
             self.experts = self.count("num_experts", "num_local_experts", "n_routed_experts")
             self.expert_width = self.count(family.expert_width)
             self.shared_width = self.count("shared_expert_intermediate_size") if family.shared_gate else \
@@ -68,7 +72,10 @@ class Config:
             self.delta_keys, self.delta_values = self.count("linear_num_key_heads"), self.count("linear_num_value_heads")
             self.delta_key, self.delta_value = self.count("linear_key_head_dim"), self.count("linear_value_head_dim")
             self.delta_kernel = self.count("linear_conv_kernel_dim")
-        self.kinds = self._unlike_layers() if family.unlike else self._like_layers()
+        if family.indexer:
+            self.index_heads, self.index_width = self.count("index_n_heads"), self.count("index_head_dim")
+        self.per_layer = self.count("hidden_size_per_layer_input", least=0) if family.gemma_4 else 0
+        self.kinds = self._unlike_layers() if family.unlike else self._gemma_4_layers() if family.gemma_4 else self._like_layers()
 
     def error(self, key: str, value: Any, expected: str) -> BadInput:
         """One line about a value; None: there is none."""
@@ -96,20 +103,36 @@ class Config:
             raise self.error(str(flag), value, "true or false")
         return bool(value)
 
+    def _by_layer(self, key: str, meaning: str, known: tuple = ()) -> list | None:
+        """[L] texts, or such values as are known; None where no list is given."""
+        found = self.get(key)
+        if found is not None and (not isinstance(found, list) or len(found) != self.layers or not all(
+                value in known if known else isinstance(value, str) for value in found)):
+            raise self.error(key, found, f"a list with {meaning} of each of {self.layers} layers")
+        return found
+
     def _layer_types(self) -> list[str] | None:
         """[L] transformers' names of the layers' attention; None where they are not given."""
-        kinds = self.get("layer_types")
-        if kinds is not None and (not isinstance(kinds, list) or len(kinds) != self.layers or not all(isinstance(kind, str) for kind in kinds)):
-            raise self.error("layer_types", kinds, f"a list with the kind of attention of each of {self.layers} layers")
-        return kinds
+        return self._by_layer("layer_types", "the kind of attention")
+
+    def windows(self) -> list[bool]:
+        """[L] whether a layer sees no more than a window. Of a family in which some do."""
+        if (kinds := self._layer_types()) is not None:
+            return [kind != "full_attention" for kind in kinds]
+        if self.get("no_rope_layers"):  # Of Llama 4, which have no window.
+            return [value == 1 for value in self._by_layer("no_rope_layers", "0 or 1", (0, 1)) or ()]
+        return self._all_but_each(self._full_every())
 
     def window_pattern(self) -> int | list[bool]:
         """How often a layer sees more than a window, or by layer whether it has the window, where that is no such rule."""
-        every = self.count("sliding_window_pattern", "_sliding_window_pattern", default=self.family.full_every)
-        if (kinds := self._layer_types()) is None:
-            return every
-        windows = [kind != "full_attention" for kind in kinds]
-        return every if windows == [layer % every != 0 for layer in range(1, self.layers + 1)] else windows
+        every, windows = self._full_every(), self.windows()
+        return every if windows == self._all_but_each(every) else windows
+
+    def _full_every(self) -> int:
+        return self.count("sliding_window_pattern", "_sliding_window_pattern", "no_rope_layer_interval", default=self.family.full_every)
+
+    def _all_but_each(self, every: int) -> list[bool]:
+        return [layer % every != 0 for layer in range(1, self.layers + 1)]
 
     def rotated(self) -> int:
         """Numbers of a head's query that rotate with the token's position."""
@@ -123,9 +146,10 @@ class Config:
 
     def _like_layers(self) -> list[LayerKind]:
         """[L] where layers differ in nothing but whether they have experts."""
-        inner = 0 if all(experts := self._with_experts()) else self.count("intermediate_size")
-        return [LayerKind(has_experts, attention, self.key_heads if attention == "heads" else 0, 0 if has_experts else inner)
-                for has_experts, attention in zip(experts, self._attention_of_layers(), strict=True)]
+        inner = 0 if all(experts := self._with_experts()) else self.count(self.family.inner)
+        key_heads, width = (0, 0) if self.family.latent else (self.key_heads, self.width)
+        return [LayerKind(has_experts, attention, key_heads if attention == "heads" else 0, 0 if has_experts else inner, width, indexer=indexer)
+                for has_experts, attention, indexer in zip(experts, self._attention_of_layers(), self._with_indexers(), strict=True)]
 
     def _attention_of_layers(self) -> list[str]:
         """[L] the kind of attention of a family whose layers are alike but for that."""
@@ -139,6 +163,40 @@ class Config:
         if unknown := [kind for kind in kinds if kind not in names]:
             raise self.error("layer_types", unknown[0], f"{' or '.join(names)}")
         return [names[kind] for kind in kinds]
+
+    def _gemma_4_layers(self) -> list[LayerKind]:
+        """[L] of a family whose heads are wider where they see all tokens, and whose last layers use what earlier ones keep."""
+        inner, shared = self.count("intermediate_size"), self.count("num_kv_shared_layers", default=0, least=0, most=self.layers - 1)
+        same, double, (full_width, full_heads) = self.flag("attention_k_eq_v"), self.flag("use_double_wide_mlp"), self._full_heads()
+        made = []
+        for layer, window in enumerate(self.windows()):
+            keeps = layer < self.layers - shared
+            made.append(LayerKind(self.has_experts, "heads", self.key_heads if window else full_heads, inner * (2 if double and not keeps else 1),
+                                  self.width if window else full_width, "q" if not keeps else "qk" if same and not window else "qkv"))
+        return made
+
+    def _full_heads(self) -> tuple[int, int]:
+        """The width of a head, and the heads of keys, of the layers of Gemma 4 that see all tokens."""
+        by_layer = self.get("per_layer_config")  # What later versions of transformers write in place of the keys below.
+        if by_layer is None:
+            heads = self.count("num_global_key_value_heads", default=self.key_heads) if self.flag("attention_k_eq_v") else self.key_heads
+            return self.count("global_head_dim"), heads
+        layers = [str(layer) for layer, window in enumerate(self.windows()) if not window]
+        of_one = by_layer.get(layers[0]) if layers and isinstance(by_layer, dict) else None
+        part = of_one if isinstance(of_one, dict) else {}
+        width, heads = part.get("head_dim", self.width), part.get("num_key_value_heads", self.key_heads)
+        if by_layer != dict.fromkeys(layers, part) or type(width) is not int or type(heads) is not int or min(width, heads) < 1 or self.heads % heads:
+            raise self.error("per_layer_config", by_layer, "the same head_dim and num_key_value_heads for each layer with full_attention")
+        return width, heads
+
+    def _with_indexers(self) -> list[bool]:
+        """[L] whether a layer ranks the tokens."""
+        if not self.family.indexer:
+            return [False] * self.layers
+        if (kinds := self._by_layer("indexer_types", "full or shared", ("full", "shared"))) is not None:
+            return [kind == "full" for kind in kinds]
+        every, first = self.count("index_topk_freq", default=1), self.count("index_skip_topk_offset", default=2, least=0)
+        return [max(layer - first + 1, 0) % every == 0 for layer in range(self.layers)]
 
     def _unlike_layers(self) -> list[LayerKind]:
         """[L] by block_configs, as models that were pruned layer by layer have them (Nemotron Super and Ultra)."""
@@ -167,17 +225,27 @@ class Config:
             if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1000:
                 raise self.error(f"{name}.ffn.ffn_mult", factor, "a number above 0, below 1000")
             width = math.ceil(int(2 * factor * self.hidden / 3) / 256) * 256  # As the model's own code rounds it.
-        return LayerKind(False, attention, key_heads, width)
+        return LayerKind(False, attention, key_heads, width, self.width)
 
     def _with_experts(self) -> list[bool]:
-        """By layer: whether it has experts."""
+        """[L] whether a layer has experts."""
+        if not self.has_experts:
+            return [False] * self.layers
+        if (kinds := self._by_layer("mlp_layer_types", "sparse or dense", ("sparse", "dense"))) is not None:
+            return [kind == "sparse" for kind in kinds]
+        if (named := self._layer_numbers("moe_layers")) is not None:
+            return [layer in named for layer in range(self.layers)]
         dense = self.count("first_k_dense_replace", default=0, least=0, most=self.layers)
-        step = self.count("decoder_sparse_step", default=1)
-        skipped = self.get("mlp_only_layers") or []
-        if not isinstance(skipped, list) or not set(map(repr, skipped)) <= set(map(repr, range(self.layers))):
-            raise self.error("mlp_only_layers", skipped, f"a list of layers, 0 to {self.layers - 1}")
-        return [bool(self.family.expert_width) and layer >= dense and (layer + 1) % step == 0 and layer not in skipped
-                for layer in range(self.layers)]
+        step = self.count("decoder_sparse_step", "interleave_moe_layer_step", default=1)
+        skipped = self._layer_numbers("mlp_only_layers") or []
+        return [layer >= dense and (layer + 1) % step == 0 and layer not in skipped for layer in range(self.layers)]
+
+    def _layer_numbers(self, key: str) -> list[int] | None:
+        """Some layers' numbers; None where they are not given."""
+        found = self.get(key)
+        if found is not None and (not isinstance(found, list) or not set(map(repr, found)) <= set(map(repr, range(self.layers)))):
+            raise self.error(key, found, f"a list of layers, 0 to {self.layers - 1}")
+        return found
 
     def quantized_type(self) -> str | None:
         """The type of the quantized matrices of the layers, None where there are none. Raises BadInput for an unknown method."""

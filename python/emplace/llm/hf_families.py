@@ -18,12 +18,17 @@ class Family:
     wide_norms: bool = False  # Queries and keys have a norm, as wide as all heads.
     fused: bool = False  # Queries, keys and values are one matrix, and so are gate and up.
     latent: bool = False  # Keys and values are made of a short latent vector, as DeepSeek's are.
+    indexer: bool = False  # Layers rank all tokens by a short key, and attend to the best ones.
     sinks: bool = False  # Each head has a logit that takes attention to nothing.
     expert_width: str = ""  # The key that has the width of an expert; without one there are no experts.
+    expert_switch: bool | str = True  # A flag: whether there are experts.
+    inner: str = "intermediate_size"  # The key that has the width of a feed-forward network without experts.
     expert_probs_bias: bool = False  # The router has a bias that only the choice of experts sees.
     shared_gate: bool = False  # A gate weighs the experts that each token goes through.
     full_every: int = 0  # How often a layer sees more than a window; 0: each does.
+    window: str = "sliding_window"  # The key that has the tokens of a window.
     gated: bool = False  # Queries come with as many numbers that weigh what attention gives.
+    gemma_4: bool = False  # Heads that see all tokens are wider, the last layers use earlier ones' keys, experts are beside an MLP.
     delta_gates: tuple[str, ...] = ()  # Most layers have a gated delta net in place of attention; its small matrices.
     unlike: bool = False  # Each layer has sizes of its own, in block_configs, or lacks attention or a feed-forward network.
 
@@ -42,8 +47,18 @@ _GEMMA_3 = Family("gemma3", _BY_KEY, {
     "vocab_size": 262_208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 131_072,
     "tie_word_embeddings": True}, _AROUND, head_norms=True, full_every=6)
 _DEEPSEEK_3 = Family("deepseek2", _LATENT, latent=True, expert_probs_bias=True, **_MOE)
+_GEMMA_4 = Family("gemma4", _BY_KEY, {
+    "vocab_size": 262_144, "num_key_value_heads": 4, "head_dim": 256, "global_head_dim": 512, "sliding_window": 512,
+    "hidden_size_per_layer_input": 256, "vocab_size_per_layer_input": 262_144, "max_position_embeddings": 131_072,
+    "tie_word_embeddings": True}, _AROUND, head_norms=True, full_every=6, gemma_4=True, expert_switch="enable_moe_block", **_MOE)
+_LLAMA_4 = Family("llama4", _BY_KEY, {
+    "head_dim": 128, "intermediate_size_mlp": 16_384, "num_experts_per_tok": 1, "n_shared_experts": 1, "attention_chunk_size": 8192},
+    inner="intermediate_size_mlp", expert_width="intermediate_size", full_every=4, window="attention_chunk_size")
+_INDEXED = {"latent": True, "indexer": True, "expert_probs_bias": True, **_MOE}
 FAMILIES = {
     "llama": Family("llama", _BY_KEY | _MLP),
+    "llama4": _LLAMA_4,
+    "llama4_text": _LLAMA_4,
     "mistral": Family("llama"),
     "ministral3": Family("mistral3"),
     "mixtral": Family("llama", expert_width="intermediate_size"),
@@ -61,14 +76,18 @@ FAMILIES = {
     "gemma2": Family("gemma2", _BY_KEY, {"head_dim": 256, "tie_word_embeddings": True}, _AROUND, full_every=2),
     "gemma3": _GEMMA_3,
     "gemma3_text": _GEMMA_3,
+    "gemma4": _GEMMA_4,
+    "gemma4_text": _GEMMA_4,
     "phi3": Family("phi3", fused=True),
     "olmo2": Family("olmo2", _BY_KEY, norms=_BEHIND, wide_norms=True),
     "olmo3": Family("olmo2", _BY_KEY, {"sliding_window": 4096}, _BEHIND, wide_norms=True, full_every=4),
     "glm4_moe": Family("glm4moe", dict.fromkeys(_QKV, "attention_bias"), {"partial_rotary_factor": 0.5}, _BEFORE, "use_qk_norm",
                        expert_probs_bias=True, **_MOE),
     "glm4_moe_lite": Family("deepseek2", _LATENT, {"first_k_dense_replace": 1}, latent=True, expert_probs_bias=True, **_MOE),
+    "glm_moe_dsa": Family("glm-dsa", _LATENT, **_INDEXED),
     "deepseek_v2": Family("deepseek2", _LATENT | _MLP, latent=True, **_MOE),
     "deepseek_v3": _DEEPSEEK_3,
+    "deepseek_v32": Family("deepseek32", _LATENT, **_INDEXED),
     "kimi_k2": _DEEPSEEK_3,
     "minimax_m2": Family("minimax-m2", wide_norms=True, expert_width="intermediate_size", expert_probs_bias=True),
     "dots1": Family("dots1", _BY_KEY, head_norms=True, expert_probs_bias=True, **_MOE),

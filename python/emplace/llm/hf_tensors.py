@@ -9,23 +9,25 @@ from emplace.llm.hf_config import Config, LayerKind
 _Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and its shape.
 
 
-def _attention(config: Config, key_heads: int) -> Iterator[_Shape]:
-    queries, keys, family = config.heads * config.width, key_heads * config.width, config.family
+def _attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
+    queries, keys, family = config.heads * kind.width, kind.key_heads * kind.width, config.family
     if family.fused:
         yield "attn_qkv", (queries + 2 * keys, config.hidden)
     else:
         yield "attn_q", (queries * (2 if family.gated else 1), config.hidden)
-        yield "attn_k", (keys, config.hidden)
-        yield "attn_v", (keys, config.hidden)
+        for part in "kv":
+            if part in kind.projected:
+                yield f"attn_{part}", (keys, config.hidden)
     yield "attn_output", (config.hidden, queries)
     if family.wide_norms or config.flag(family.head_norms):
-        yield "attn_q_norm", (queries if family.wide_norms else config.width,)
-        yield "attn_k_norm", (keys if family.wide_norms else config.width,)
+        yield "attn_q_norm", (queries if family.wide_norms else kind.width,)
+        if "k" in kind.projected:
+            yield "attn_k_norm", (keys if family.wide_norms else kind.width,)
     if family.sinks:
         yield "attn_sinks", (config.heads,)
 
 
-def _latent_attention(config: Config) -> Iterator[_Shape]:
+def _latent_attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
     queries = config.heads * (config.plain + config.rotary)
     if "q_lora_rank" in config.values and config.get("q_lora_rank") is None:
         yield "attn_q", (queries, config.hidden)
@@ -39,6 +41,12 @@ def _latent_attention(config: Config) -> Iterator[_Shape]:
     yield "attn_k_b", (config.heads, config.rank, config.plain)
     yield "attn_v_b", (config.heads, config.value, config.rank)
     yield "attn_output", (config.hidden, config.heads * config.value)
+    if kind.indexer:
+        yield "indexer.attn_q_b.weight", (config.index_heads * config.index_width, config.count("q_lora_rank"))
+        yield "indexer.attn_k.weight", (config.index_width, config.hidden)
+        yield "indexer.k_norm.weight", (config.index_width,)
+        yield "indexer.k_norm.bias", (config.index_width,)
+        yield "indexer.proj.weight", (config.index_heads, config.hidden)
 
 
 def _delta_net(config: Config) -> Iterator[_Shape]:
@@ -72,20 +80,54 @@ def _experts(config: Config) -> Iterator[_Shape]:
         yield "ffn_gate_inp_shexp", (config.hidden,)
 
 
+def _gemma_4_experts(config: Config) -> Iterator[_Shape]:
+    yield "ffn_gate_inp", (config.experts, config.hidden)
+    yield "ffn_gate_inp.scale", (config.hidden,)
+    yield "ffn_gate_up_exps", (config.experts, 2 * config.expert_width, config.hidden)
+    yield "ffn_down_exps", (config.experts, config.hidden, config.expert_width)
+    yield "ffn_down_exps.scale", (config.experts,)
+    for name in ("pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"):
+        yield name, (config.hidden,)
+
+
+def _gemma_4_ends(config: Config) -> Iterator[_Shape]:
+    """What a layer of Gemma 4 adds by the token alone, and the number with which it multiplies everything."""
+    yield "layer_output_scale", (1,)
+    if config.per_layer:
+        yield "inp_gate", (config.per_layer, config.hidden)
+        yield "proj", (config.hidden, config.per_layer)
+        yield "post_norm", (config.hidden,)
+
+
+def outer_tensors(config: Config) -> list[_Shape]:
+    """What is in no layer."""
+    table = (config.count("vocab_size"), config.hidden)
+    found: list[_Shape] = [("token_embd.weight", table), ("output_norm.weight", table[1:])]
+    if not config.flag("tie_word_embeddings"):
+        found.append(("output.weight", table))
+    if config.per_layer:
+        rows = config.layers * config.per_layer
+        found += [("per_layer_token_embd.weight", (config.count("vocab_size_per_layer_input"), rows)),
+                  ("per_layer_model_proj.weight", (rows, config.hidden)), ("per_layer_proj_norm.weight", (config.per_layer,))]
+    return found
+
+
 def layer_tensors(config: Config, kind: LayerKind) -> list[_Shape]:
     absent = {name for name, there in (("attn_norm", kind.attention), ("ffn_norm", kind.inner or kind.experts)) if not there}
     found: list[_Shape] = [(name, (config.hidden,)) for name in config.family.norms if name not in absent]
     if kind.attention == "latent":
-        found += _latent_attention(config)
+        found += _latent_attention(config, kind)
     elif kind.attention == "heads":
-        found += _attention(config, kind.key_heads)
+        found += _attention(config, kind)
     elif kind.attention == "delta":
         found += _delta_net(config)
     elif kind.attention == "linear":
         found.append(("attn_output", (config.hidden, config.hidden)))
     if kind.experts:
-        found += _experts(config)
-    elif kind.inner:
+        found += _gemma_4_experts(config) if config.family.gemma_4 else _experts(config)
+    if kind.inner:
         found += _feed_forward(config, "", kind.inner)
+    if config.family.gemma_4:
+        found += _gemma_4_ends(config)
     biases = [(f"{name}.bias", shape[:-1]) for name, shape in found if config.flag(config.family.biases.get(name, False))]
     return [(name if "." in name or name == "ssm_a" else f"{name}.weight", shape) for name, shape in found] + biases

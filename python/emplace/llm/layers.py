@@ -23,7 +23,7 @@ _READ_BY = {
                  "attn_kv_a_mqa", "attn_kv_a_norm", "attn_k_b", "attn_v_b", "attn_kv_b", "attn_gate", "ssm_in", "ssm_x", "ssm_dt",
                  "ssm_ba", "ssm_beta", "ssm_alpha", "ssm_f_a", "ssm_f_b", "ssm_g_a", "ssm_g_b", "ssm_conv1d", "ssm_conv1d_q",
                  "ssm_conv1d_k", "ssm_conv1d_v", "ssm_a", "ssm_d", "ssm_norm", "ssm_dt_norm", "ssm_b_norm", "ssm_c_norm",
-                 "shortconv.in_proj", "shortconv.conv"},
+                 "shortconv.in_proj", "shortconv.conv", "indexer.attn_q_b", "indexer.attn_k", "indexer.k_norm", "indexer.proj"},
     "attn": {"attn_sinks", "attn_rot_embd", "rope_freqs", "attn_factors_short", "attn_factors_long", "rope_factors_long",
              "rope_factors_short"},
     "attn_output": {"attn_output", "attn_output_norm", "attn_out", "attn_sub_norm", "post_attention_norm", "ssm_out", "shortconv.out_proj"},
@@ -70,6 +70,12 @@ class Layer:
         # A layer of Falcon-H1 has heads of both kinds.
         if "attn_qkv" in self.tensors and (not recurrent or {"attn_k", "ssm_in"} <= names):
             self._read_attention(checkpoint)
+        self.ranks = "indexer.attn_k" in names
+        if self.ranks:
+            # Of all tokens, by a key of their own. llama.cpp then masks all but the best ones, and computes with the masked ones, too.
+            key = checkpoint.number("attention.indexer.key_length")
+            self.cache_numbers += key
+            self.score_numbers += key * checkpoint.number("attention.indexer.head_count")
 
     @property
     def experts(self) -> int:

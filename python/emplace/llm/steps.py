@@ -11,6 +11,8 @@ from emplace.roofline import Roofline
 
 _MOST_EXPERTS = 65_536
 _PER_LAYER = ("per_layer_model_proj.weight", "per_layer_proj_norm.weight", "per_layer_token_embd.weight")
+# Of each pair of tokens that a layer ranks: the rank, and a mask made of it (by the compute buffers that llama.cpp reports).
+_RANK_BYTES = 6
 _STATE_PRODUCTS = 3  # Of a token with the state of a recurrent layer.
 
 
@@ -78,12 +80,13 @@ class Pass:
         # What the matrix behind it reads: the values of all heads.
         out_bytes = ops.tokens * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
         tensors = layer.tensors.get("attn", ())
+        ranks = settings.chunk * kept * _RANK_BYTES if layer.ranks else 0
         # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back.
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
                        flops=2.0 * ops.tokens * (seen * layer.score_numbers + _STATE_PRODUCTS * layer.state_numbers),
                        moved=cache * seen + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes, tensors=tensors,
                        held=in_flight * ((layer.cache_bytes(settings, kept) if layer.keeps else 0) + state),
-                       temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs=attrs)
+                       temp=ops.room(3 * ops.width) + ops.arriving(kept) + ranks, attrs=attrs)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]
