@@ -65,6 +65,7 @@ std::vector<Growth> GrowthOf(const OpGraph& graph, const ServedStep& step) {
     if (op.attrs_json.empty()) continue;
     const Json attrs = Json::parse(op.attrs_json);
     own.cache_bytes = Number(op, attrs, "cache_bytes_per_token", "a number of bytes").value_or(own.cache_bytes);
+    own.room_bytes = Number(op, attrs, "room_bytes_per_token", "a number of bytes").value_or(own.room_bytes);
     own.most_tokens = Number(op, attrs, "cache_most_tokens", "a number of tokens").value_or(own.most_tokens);
   }
   return growth;

@@ -23,7 +23,7 @@ struct ServedStep {
   int64_t tokens = 1;        // Tokens that the step makes for each stream; of kDecode and kBoth.
   int64_t context = 0;       // Tokens for which each stream's cache has room.
   int64_t most_context = 0;  // Tokens of context that the model was made for.
-  // Bytes by which temp_bytes of each op that has some grow with each token of context.
+  // Bytes by which temp_bytes of each op that has some grow with each token of context, unless the op says it itself.
   int64_t room_bytes_per_token = 0;
 };
 
@@ -44,9 +44,9 @@ struct ServingFigures {
 };
 
 // placement: [n]. peak_bytes: [D] of that placement with these orders. The cache grows by attrs.cache_bytes_per_token
-// of each op, and what it needs while it runs by ServedStep::room_bytes_per_token, both up to attrs.cache_most_tokens
-// where that is given. Throws BadInput where these are no numbers. REQUIRES: placement is legal, and the orders can be
-// followed.
+// of each op, and what it needs while it runs by attrs.room_bytes_per_token, or else ServedStep::room_bytes_per_token,
+// both up to attrs.cache_most_tokens where that is given. Throws BadInput where these are no numbers. REQUIRES:
+// placement is legal, and the orders can be followed.
 ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const ServedStep& step, const Placement& placement,
                        const std::vector<int64_t>& peak_bytes, double makespan_us, double max_load_us,
                        const DeviceOrders& orders = {});

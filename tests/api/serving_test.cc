@@ -94,24 +94,26 @@ TEST(Serving, ACacheOfAWindowGrowsNoFurther) {
 }
 
 TEST(Serving, WhatAnOpNeedsWhileItRunsGrowsToo) {
-  // At each context the device holds 10 bytes a token beside what one of the ops needs: 4 bytes a token, or 1,000.
+  // At each context the device holds 10 bytes a token beside what one of the ops needs: 7 bytes a token, or 1,000. An
+  // op that does not say it needs 4 bytes a token.
   const auto longest = [](int64_t context, int64_t memory_bytes) {
     const OpGraph graph = ParseGraph(
         StrCat(R"({"format": "emplace.graph/1", "name": "m", "meta": {"llm": {"phase": "decode", "streams": 1,
         "tokens": 1, "most_context": 2000, "room_bytes_per_token": 4, "context": )",
                context, R"(}}, "ops": [{"name": "attn", "cost_us": 1, "param_bytes": )", 10 * context,
-               R"(, "temp_bytes": )", 4 * context, R"(, "attrs": {"cache_bytes_per_token": 10}},
+               R"(, "temp_bytes": )", 7 * context,
+               R"(, "attrs": {"cache_bytes_per_token": 10, "room_bytes_per_token": 7}},
         {"name": "window", "cost_us": 1, "temp_bytes": 1000, "attrs": {"cache_most_tokens": 0}},
         {"name": "elsewhere", "cost_us": 1, "temp_bytes": )",
                4 * context, "}]}"),
         "m.json");
-    const std::vector<int64_t> peaks = {10 * context + std::max<int64_t>(4 * context, 1000), 4 * context};
+    const std::vector<int64_t> peaks = {10 * context + std::max<int64_t>(7 * context, 1000), 4 * context};
     return Serving(graph, TwoDevices(memory_bytes, 4000), *ServedStepOf(graph), {0, 0, 1}, peaks, 1, 1);
   };
   for (const int64_t context : {1, 10, 249, 250, 251, 900}) {
     for (const int64_t memory_bytes : {900, 1000, 1050, 2345, 3499, 3500, 3513, 3514, 9999, 13'999}) {
       int64_t expected = 0;
-      while (10 * (expected + 1) + std::max<int64_t>(4 * (expected + 1), 1000) <= memory_bytes) ++expected;
+      while (10 * (expected + 1) + std::max<int64_t>(7 * (expected + 1), 1000) <= memory_bytes) ++expected;
       const ServingFigures figures = longest(context, memory_bytes);
       EXPECT_EQ(figures.longest_context, expected) << context << " " << memory_bytes;
       EXPECT_EQ(figures.limited_by, "x:0");

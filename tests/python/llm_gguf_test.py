@@ -75,7 +75,7 @@ def test_layers_with_a_window_are_those_of_llama_cpp(architecture, keys, windows
         if value is not None:
             writer.add_uint32(f"{architecture}.attention.{key}", value)
     write_gguf(None, layers=9, vocabulary=8, writer=writer)
-    assert [layer.window for layer in layers_of(read_gguf(tmp_path / "m.gguf"))] == windows
+    assert [layer.caches[0].window for layer in layers_of(read_gguf(tmp_path / "m.gguf"))] == windows
 
 
 def test_a_file_that_is_cut_off_is_an_error_wherever(tmp_path):
@@ -228,22 +228,107 @@ def test_recurrent_layers_keep_a_state_whatever_the_context_is(architecture, lay
         assert graph.param_bytes.sum() == weights + sum(own for own, _ in kept.values()) + 4 * 50 * WIDTH  # The embedding is the head, too.
 
 
+LATENT = {"attn_norm.weight": (WIDTH,), "attn_q_a.weight": (24, WIDTH), "attn_q_b.weight": (4 * 20, 24),
+          "attn_kv_a_mqa.weight": (16 + 8, WIDTH), "attn_k_b.weight": (4, 16, 12), "attn_v_b.weight": (4, 14, 16),
+          "attn_output.weight": (WIDTH, 4 * 14)}
+RANKS = {"indexer.attn_q_b.weight": (3 * 10, 24), "indexer.attn_k.weight": (10, WIDTH), "indexer.k_norm.weight": (10,),
+         "indexer.k_norm.bias": (10,), "indexer.proj.weight": (3, WIDTH)}
+LATENT_SIZES = {"attention.head_count_kv": 1, "attention.key_length": 24, "attention.value_length": 16, "attention.key_length_mla": 20,
+                "attention.value_length_mla": 14, "attention.kv_lora_rank": 16, "rope.dimension_count": 8, "feed_forward_length": 96,
+                "attention.indexer.head_count": 3, "attention.indexer.key_length": 10, "attention.indexer.top_k": 5}
+
+
 def test_layers_that_rank_tokens(tmp_path):
     """GLM 5 and DeepSeek V3.2: a layer keeps a key by which it ranks all tokens; others take the ranks of one before them."""
-    latent = {"attn_norm.weight": (WIDTH,), "attn_q_a.weight": (24, WIDTH), "attn_q_b.weight": (4 * 20, 24), "attn_kv_a_mqa.weight": (16 + 8, WIDTH),
-              "attn_k_b.weight": (4, 16, 12), "attn_v_b.weight": (4, 14, 16), "attn_output.weight": (WIDTH, 4 * 14)}
-    ranks = {"indexer.attn_q_b.weight": (3 * 10, 24), "indexer.attn_k.weight": (10, WIDTH), "indexer.k_norm.weight": (10,),
-             "indexer.k_norm.bias": (10,), "indexer.proj.weight": (3, WIDTH)}
-    weights = write_layers(tmp_path / "m.gguf", "glm-dsa", [latent | ranks | FEED_FORWARD, latent | FEED_FORWARD], {
-        "attention.head_count_kv": 1, "attention.key_length": 24, "attention.value_length": 16, "attention.key_length_mla": 20,
-        "attention.value_length_mla": 14, "attention.kv_lora_rank": 16, "rope.dimension_count": 8, "attention.indexer.head_count": 3,
-        "attention.indexer.key_length": 10, "attention.indexer.top_k": 5, "feed_forward_length": 96})
+    weights = write_layers(tmp_path / "m.gguf", "glm-dsa", [LATENT | RANKS | FEED_FORWARD, LATENT | FEED_FORWARD], LATENT_SIZES)
     graph = emplace.llm.load(tmp_path / "m.gguf", context=1000, chunk=4, kinds="rtx4090")
     ranking, sharing = (next(op for op in graph.ops if op["name"] == f"blk.{layer}.attn") for layer in range(2))
     assert (ranking["param_bytes"], sharing["param_bytes"]) == (1000 * 2 * (16 + 8 + 10), 1000 * 2 * (16 + 8))
     assert (ranking["flops"], sharing["flops"]) == (2 * 1000 * (4 * (2 * 16 + 8) + 3 * 10), 2 * 1000 * 4 * (2 * 16 + 8))
     assert ranking["temp_bytes"] - sharing["temp_bytes"] == 4 * 1000 * 6  # Of a chunk's tokens with all others.
     assert graph.param_bytes.sum() == weights + ranking["param_bytes"] + sharing["param_bytes"] + 4 * 50 * WIDTH
+
+
+def test_experts_of_fewer_numbers(tmp_path):
+    """Nemotron 3: experts see a shorter vector, which a matrix makes before them, and another one makes a hidden state of what they give."""
+    layer = {"attn_norm.weight": (WIDTH,), "ffn_gate_inp.weight": (4, WIDTH), "ffn_latent_down.weight": (16, WIDTH),
+             "ffn_latent_up.weight": (WIDTH, 16), "ffn_up_exps.weight": (4, 24, 16), "ffn_down_exps.weight": (4, 16, 24)}
+    weights = write_layers(tmp_path / "m.gguf", "nemotron_h_moe", [ATTENTION, layer], {
+        "attention.head_count_kv": [2, 0], "feed_forward_length": [0, 24], "expert_used_count": 2})
+    graph = emplace.llm.load(tmp_path / "m.gguf", context=100, kinds="rtx4090")
+    ops = {op["name"]: op for op in graph.ops}
+    assert graph.param_bytes.sum() == weights + ops["blk.0.attn"]["param_bytes"] + 4 * 50 * WIDTH
+    assert (ops["blk.1.ffn_router"]["flops"], ops["blk.1.ffn_experts"]["flops"]) == (2 * (4 + 2 * 16) * WIDTH, 2 * 2 * 2 * 24 * 16)
+
+
+DEEPSEEK_4_SIZES = {
+    "attention.head_count_kv": 1, "attention.key_length": 32, "attention.value_length": 32, "attention.sliding_window": 8,
+    "attention.compress_ratios": [0, 4, 128], "attention.indexer.head_count": 3, "attention.indexer.key_length": 10,
+    "attention.indexer.top_k": 5, "attention.output_group_count": 2, "hyper_connection.count": 4, "expert_used_count": 2}
+
+
+def deepseek_4_layer(ratio):
+    """A layer of DeepSeek V4, in which beyond the window each `ratio` tokens have one row; 0: none has."""
+    experts = {f"ffn_{part}_exps.weight": shape for part, shape in (("gate", (4, 24, WIDTH)), ("up", (4, 24, WIDTH)), ("down", (4, WIDTH, 24)))}
+    mixing = {f"hc_{part}_{name}.weight": shape for part in ("attn", "ffn")
+              for name, shape in (("fn", (24, 4 * WIDTH)), ("base", (24,)), ("scale", (3,)))}
+    made = {"attn_norm.weight": (WIDTH,), "attn_sinks.weight": (4,), "attn_q_a.weight": (24, WIDTH), "attn_q_b.weight": (4 * 32, 24),
+            "attn_kv.weight": (32, WIDTH), "attn_kv_a_norm.weight": (32,), "attn_output_a.weight": (2 * 12, 64),
+            "attn_output_b.weight": (WIDTH, 2 * 12), "ffn_norm.weight": (WIDTH,), "ffn_gate_inp.weight": (4, WIDTH),
+            "ffn_gate_tid2eid.weight": (50, 2)} | experts | mixing
+    parts = [("attn", 32)] if ratio else []
+    if ratio == 4:
+        made |= {"indexer.proj.weight": (3, WIDTH), "indexer.attn_q_b.weight": (3 * 10, 24)}
+        parts.append(("indexer", 10))
+    for part, width in parts:
+        rows = width * (2 if ratio == 4 else 1)
+        made |= {f"{part}_compressor_kv.weight": (rows, WIDTH), f"{part}_compressor_gate.weight": (rows, WIDTH),
+                 f"{part}_compressor_ape.weight": (ratio, rows), f"{part}_compressor_norm.weight": (width,)}
+    return made
+
+
+def test_deepseek_4(tmp_path):
+    """Layers keep a window, and of what is before it a row for each 4 or 128 tokens; four hidden states go from layer to layer."""
+    ends = {"output_hc_fn.weight": (4, 4 * WIDTH), "output_hc_base.weight": (4,), "output_hc_scale.weight": (1,)}
+    weights = write_layers(tmp_path / "m.gguf", "deepseek4", [deepseek_4_layer(ratio) for ratio in (0, 4, 128)], DEEPSEEK_4_SIZES, ends)
+    graph = emplace.llm.load(tmp_path / "m.gguf", context=1024, chunk=4, kinds="rtx4090")
+    ops = {op["name"]: op for op in graph.ops}
+    window = 2 * (8 + 4) * 32
+    kept = [window, window + 2 * 256 * (32 + 10) + 4 * 2 * 2 * 4 * 2 * (32 + 10), window + 2 * 8 * 32 + 4 * 2 * 128 * 32]
+    assert [ops[f"blk.{layer}.attn"]["param_bytes"] for layer in range(3)] == kept
+    assert graph.param_bytes.sum() == weights - 3 * 4 * 4 + sum(kept) + 4 * 50 * WIDTH  # Without the sinks.
+    scores = [8 * 2 * 4 * 32, 8 * 2 * 4 * 32 + 256 * (2 * 4 * 32 + 3 * 10), 8 * 2 * 4 * 32 + 8 * 2 * 4 * 32]
+    states = [0, 2 * 2 * 4 * 2 * (32 + 10), 2 * 128 * 32]
+    assert [ops[f"blk.{layer}.attn"]["flops"] for layer in range(3)] == [2 * (s + 3 * state) for s, state in zip(scores, states, strict=True)]
+    assert [ops[f"blk.1.{op}"]["outputs"][0]["bytes"] for op in ("attn", "attn_add", "ffn_norm", "ffn_add")] == [
+        4 * size for size in (4 * 32, 4 * WIDTH, WIDTH, 4 * WIDTH)]
+
+
+def test_minimax_3(tmp_path):
+    """Keys that rank tokens are beside the keys and values of several heads."""
+    ranks = {"indexer.q_proj.weight": (3 * 10, WIDTH), "indexer.k_proj.weight": (10, WIDTH), "indexer.q_norm.weight": (10,),
+             "indexer.k_norm.weight": (10,)}
+    sizes = {"attention.head_count_kv": 2, "attention.key_length": 16, "attention.value_length": 16, "feed_forward_length": 96,
+             "attention.indexer.head_count": 3, "attention.indexer.key_length": 10}
+    write_layers(tmp_path / "m.gguf", "minimax-m3", [ATTENTION | FEED_FORWARD, ATTENTION | ranks | FEED_FORWARD], sizes)
+    graph = emplace.llm.load(tmp_path / "m.gguf", context=1000, chunk=4, kinds="rtx4090")
+    plain, ranking = (op for op in graph.ops if op["type"] == "llm.attn")
+    assert (plain["param_bytes"], ranking["param_bytes"]) == (2 * 1000 * 2 * 32, 2 * 1000 * (2 * 32 + 10 + 16))
+    assert ranking["temp_bytes"] - plain["temp_bytes"] == 4 * 1000 * (4 + 8 * 3)
+
+
+@pytest.mark.parametrize("layer", [LATENT | RANKS, deepseek_4_layer(0), deepseek_4_layer(4)])
+def test_memory_grows_as_attention_says(layer, tmp_path):
+    sizes = LATENT_SIZES if "attn_kv_a_mqa.weight" in layer else DEEPSEEK_4_SIZES | {"attention.compress_ratios": [
+        4 if "indexer.proj.weight" in layer else 0]}
+    write_layers(tmp_path / "m.gguf", "glm-dsa" if sizes is LATENT_SIZES else "deepseek4", [layer | FEED_FORWARD], sizes)
+    graphs = [emplace.llm.load(tmp_path / "m.gguf", context=context, chunk=16, kinds="rtx4090") for context in (512, 1024)]
+    short, long = (next(op for op in graph.ops if op["type"] == "llm.attn") for graph in graphs)
+    attrs = short["attrs"]
+    more = 0 if "cache_most_tokens" in attrs else 512
+    assert long["param_bytes"] - short["param_bytes"] == attrs["cache_bytes_per_token"] * more
+    room = attrs.get("room_bytes_per_token", graphs[0].meta["llm"]["room_bytes_per_token"])
+    assert long["temp_bytes"] - short["temp_bytes"] == room * more
 
 
 def test_gemma_4(tmp_path):

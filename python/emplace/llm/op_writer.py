@@ -24,6 +24,7 @@ class OpWriter:
         self.settings, self.tokens, self.holds = settings, tokens * settings.streams, holds
         self.chunks = math.ceil(self.tokens / settings.chunk)
         self.width = checkpoint.number("embedding_length")
+        self._lanes = checkpoint.number("hyper_connection.count", 1)  # Hidden states that go from layer to layer side by side.
         self._roofline, self._ops, self._prefix = roofline, ops, prefix
         self._first_of: dict[str, str] = {}  # By block: its first op that is not of weights alone.
 
@@ -68,7 +69,7 @@ class OpWriter:
         return self.settings.chunk * self.settings.activation_bytes * numbers
 
     def arriving(self, kept: int) -> int:
-        return arriving_bytes(self.settings, self.width, kept)
+        return arriving_bytes(self.settings, self._lanes * self.width, kept)
 
     def product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None, out: int | None = None) -> str:
         """Products of tokens with matrices. out: numbers of each token that are sent on; None: all rows of queries, keys and values,
@@ -110,11 +111,12 @@ class OpWriter:
         name = f"{self._prefix}{block}.skip"
         self._first_of[block] = name
         self._ops.append({"name": name, "type": "llm.skip", "cost_us": 0, "group": block, "inputs": [f"{source}:0"],
-                          "outputs": [{"bytes": self.hidden_bytes()}], "attrs": {"module": f"{block}.skip"}})
+                          "outputs": [{"bytes": self._lanes * self.hidden_bytes()}], "attrs": {"module": f"{block}.skip"}})
         return name
 
     def small(self, block: str, op: str, inputs: list[str], op_class: OpClass, tensors: Sequence[Tensor] = ()) -> str:
-        """A norm or a sum: it streams the hidden numbers."""
-        moved = (len(inputs) + 1) * self.hidden_bytes() / self.chunks
+        """A norm, which mixes all lanes into one, or a sum, which adds to each lane: it streams the hidden numbers."""
+        written = self._lanes if op_class == OpClass.ELEMENTWISE else 1
+        moved = (self._lanes + len(inputs) - 1 + written) * self.hidden_bytes() / self.chunks
         return self.add(block, op, op_class, inputs, flops=float(self.tokens * self.width), moved=moved,
-                        out_bytes=self.hidden_bytes(), tensors=tensors)
+                        out_bytes=written * self.hidden_bytes(), tensors=tensors)

@@ -4,15 +4,14 @@ import math
 from emplace._core import BadInput, OpClass
 from emplace.llm.checkpoint import Checkpoint, Tensor
 from emplace.llm.layers import Layer, matrix_of
-from emplace.llm.op_writer import OpWriter
+from emplace.llm.op_writer import OpWriter, arriving_bytes
 from emplace.llm.routing import reached
 from emplace.llm.settings import Settings
 from emplace.roofline import Roofline
 
 _MOST_EXPERTS = 65_536
+_BEFORE_HEAD = ("output_norm.weight", "output_norm.bias", "output_hc_fn.weight", "output_hc_base.weight", "output_hc_scale.weight")
 _PER_LAYER = ("per_layer_model_proj.weight", "per_layer_proj_norm.weight", "per_layer_token_embd.weight")
-# Of each pair of tokens that a layer ranks: the rank, and a mask made of it (by the compute buffers that llama.cpp reports).
-_RANK_BYTES = 6
 _STATE_PRODUCTS = 3  # Of a token with the state of a recurrent layer.
 
 
@@ -71,22 +70,38 @@ class Pass:
 
     def _attention(self, layer: Layer, qkv: str) -> str:
         ops, settings = self._ops, self._ops.settings
-        in_flight, cache, state = settings.steps_in_flight, layer.cache_bytes(settings, 1), layer.state_bytes(settings)
-        seen = layer.seen_tokens(self._tokens, self._context) if cache else 0
-        kept = layer.kept_tokens(settings) if cache else 0
-        attrs = {"cache_bytes_per_token": in_flight * cache} if ops.holds and cache and layer.keeps else {}
-        if layer.window:
-            attrs["cache_most_tokens"] = layer.window + settings.chunk
+        in_flight, caches, state = settings.steps_in_flight, layer.caches, layer.state_bytes(settings)
+        seen = [cache.seen(self._tokens, self._context) for cache in caches]
+        read = sum(cache.row_bytes(settings) * rows for cache, rows in zip(caches, seen, strict=True))
+        held = sum(cache.row_bytes(settings) * cache.rows(settings) for cache in caches) if layer.keeps else 0
+        attrs = self._growth(layer)
         # What the matrix behind it reads: the values of all heads.
-        out_bytes = ops.tokens * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
-        tensors = layer.tensors.get("attn", ())
-        ranks = settings.chunk * kept * _RANK_BYTES if layer.ranks else 0
+        groups = self._checkpoint.number("attention.output_group_count", 1)
+        out_bytes = ops.tokens * groups * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
+        masked = max((cache.rows(settings) for cache in caches), default=0)
+        room = ops.room(3 * ops.width) + ops.arriving(masked) + settings.chunk * masked * layer.rank_bytes
         # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back.
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
-                       flops=2.0 * ops.tokens * (seen * layer.score_numbers + _STATE_PRODUCTS * layer.state_numbers),
-                       moved=cache * seen + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes, tensors=tensors,
-                       held=in_flight * ((layer.cache_bytes(settings, kept) if layer.keeps else 0) + state),
-                       temp=ops.room(3 * ops.width) + ops.arriving(kept) + ranks, attrs=attrs)
+                       flops=2.0 * ops.tokens * (sum(rows * cache.scores for cache, rows in zip(caches, seen, strict=True)) +
+                                                 _STATE_PRODUCTS * layer.state_numbers),
+                       moved=read + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes,
+                       tensors=layer.tensors.get("attn", ()), held=in_flight * (held + state), temp=room, attrs=attrs)
+
+    def _growth(self, layer: Layer) -> dict[str, int]:
+        """By how much a layer's memory grows with each token of context, and up to how many."""
+        settings = self._ops.settings
+        growing = [cache for cache in layer.caches if not cache.window] or layer.caches
+        if not growing:
+            return {}
+        found = {}
+        if self._ops.holds and layer.keeps:
+            found["cache_bytes_per_token"] = settings.steps_in_flight * sum(math.ceil(cache.row_bytes(settings) / cache.each)
+                                                                            for cache in growing)
+        if growing[0].window:
+            found["cache_most_tokens"] = growing[0].window + settings.chunk
+        if layer.rank_bytes:
+            found["room_bytes_per_token"] = math.ceil((arriving_bytes(settings, 0, 1) + settings.chunk * layer.rank_bytes) / growing[0].each)
+        return found
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]
@@ -127,7 +142,7 @@ class Pass:
 
     def _head(self, hidden: str) -> str:
         known, streams = self._checkpoint.by_name, self._ops.settings.streams
-        norm = [known[name] for name in ("output_norm.weight", "output_norm.bias") if name in known]
+        norm = [known[name] for name in _BEFORE_HEAD if name in known]
         # One row of logits for each stream: of a prompt only the last token's are needed.
         matrix = known.get("output.weight", known["token_embd.weight"])
         normed = self._ops.small("output_norm", "", [hidden], OpClass.REDUCTION, norm)
