@@ -119,7 +119,7 @@ class Config:
         """[L] whether a layer sees no more than a window. Of a family in which some do."""
         if (kinds := self._layer_types()) is not None:
             return [kind != "full_attention" for kind in kinds]
-        if self.get("no_rope_layers"):  # Of Llama 4, which have no window.
+        if self.get("no_rope_layers"):  # Llama 4's: a layer with a 0 has no window.
             return [value == 1 for value in self._by_layer("no_rope_layers", "0 or 1", (0, 1)) or ()]
         return self._all_but_each(self._full_every())
 
@@ -145,7 +145,7 @@ class Config:
         return int(self.width * part)
 
     def _like_layers(self) -> list[LayerKind]:
-        """[L] where layers differ in nothing but whether they have experts."""
+        """[L] where layers differ in nothing but experts, indexers and the kind of attention."""
         inner = 0 if all(experts := self._with_experts()) else self.count(self.family.inner)
         key_heads, width = (0, 0) if self.family.latent else (self.key_heads, self.width)
         return [LayerKind(has_experts, attention, key_heads if attention == "heads" else 0, 0 if has_experts else inner, width, indexer=indexer)
