@@ -74,6 +74,12 @@ class Written(InAFolder):
         with self.assertRaises(ValueError):
             self.called("ptb", rows=[{"us": float("inf")}])
 
+    def test_a_text_of_added_rows_is_one_of_the_file(self):
+        table = Table(self.path, {"seconds": float})
+        table.add([{"seconds": 4806.54}])
+        table.save()
+        self.assertEqual(table.rows[0]["seconds"], Table(self.path, {"seconds": float}).rows[0]["seconds"])
+
     def test_a_column_that_there_is_not_is_a_mistake(self):
         with self.assertRaisesRegex(ValueError, "x.csv has no column time"):
             self.called("ptb", rows=[{"time": 1}])

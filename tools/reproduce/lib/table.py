@@ -91,7 +91,8 @@ def this_call(depends):
     return Call(command_line(), datetime.date.today().isoformat(), commit, f"{processor()}, {os.cpu_count()} cores")
 
 
-# Columns of which no more than some digits say anything.
+# Columns of which no more than these digits say anything.
+MEASURED_DIGITS = 5
 MEASURED = {"seconds", "training_s", "steps_per_s", "trained_per_s", "to_080_s", "to_075_s", "to_072_s", "lag_mean", "resident_mib", "start_s"}
 
 
@@ -181,12 +182,14 @@ class Table:
         return row
 
     def add(self, rows):
-        """Adds rows that this call has made; columns that they lack are None."""
+        """Adds rows that this call has made; columns that they lack are None. What is measured gets the digits that the file has, so that
+        a text made of the rows is one made of the file."""
         call = this_call(self.depends)
         added = [{"call": call, **dict.fromkeys(self.columns), **row} for row in rows]
         for row in added:
             if unknown := row.keys() - self.columns.keys() - {"call"}:
                 raise ValueError(f"{self.path.name} has no column {min(unknown)}")
+            row |= {name: float(written(row[name], MEASURED_DIGITS)) for name in MEASURED & row.keys() if isinstance(row[name], float)}
         self.rows += added
 
     def remove(self, **cells):
@@ -211,7 +214,7 @@ class Table:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["call", *self.columns])
         for row in self.rows:
-            cells = (written(row[name], 5 if name in MEASURED else 12) for name in self.columns)
+            cells = (written(row[name], MEASURED_DIGITS if name in MEASURED else 12) for name in self.columns)
             writer.writerow([number[row["call"]], *cells])
         return out.getvalue()
 
