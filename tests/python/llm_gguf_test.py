@@ -245,7 +245,7 @@ def test_layers_that_rank_tokens(tmp_path):
     ranking, sharing = (next(op for op in graph.ops if op["name"] == f"blk.{layer}.attn") for layer in range(2))
     assert (ranking["param_bytes"], sharing["param_bytes"]) == (1000 * 2 * (16 + 8 + 10), 1000 * 2 * (16 + 8))
     assert (ranking["flops"], sharing["flops"]) == (2 * 1000 * (4 * (2 * 16 + 8) + 3 * 10), 2 * 1000 * 4 * (2 * 16 + 8))
-    assert ranking["temp_bytes"] - sharing["temp_bytes"] == 4 * 1000 * 6  # Of a chunk's tokens with all others.
+    assert ranking["temp_bytes"] - sharing["temp_bytes"] == 4 * 1000 * (4 * 2 + 4)  # Of a chunk's tokens with all others: four masks, and ranks.
     assert graph.param_bytes.sum() == weights + ranking["param_bytes"] + sharing["param_bytes"] + 4 * 50 * WIDTH
 
 
@@ -314,14 +314,14 @@ def test_minimax_3(tmp_path):
     graph = emplace.llm.load(tmp_path / "m.gguf", context=1000, chunk=4, kinds="rtx4090")
     plain, ranking = (op for op in graph.ops if op["type"] == "llm.attn")
     assert (plain["param_bytes"], ranking["param_bytes"]) == (2 * 1000 * 2 * 32, 2 * 1000 * (2 * 32 + 10 + 16))
-    assert ranking["temp_bytes"] - plain["temp_bytes"] == 4 * 1000 * (4 + 8 * 3)
+    assert ranking["temp_bytes"] - plain["temp_bytes"] == 4 * 1000 * (4 * 2 + 2 + 8 * 3)
 
 
-@pytest.mark.parametrize("layer", [LATENT | RANKS, deepseek_4_layer(0), deepseek_4_layer(4)])
-def test_memory_grows_as_attention_says(layer, tmp_path):
-    sizes = LATENT_SIZES if "attn_kv_a_mqa.weight" in layer else DEEPSEEK_4_SIZES | {"attention.compress_ratios": [
-        4 if "indexer.proj.weight" in layer else 0]}
-    write_layers(tmp_path / "m.gguf", "glm-dsa" if sizes is LATENT_SIZES else "deepseek4", [layer | FEED_FORWARD], sizes)
+@pytest.mark.parametrize("architecture, layer, sizes", [
+    ("glm-dsa", LATENT | RANKS, LATENT_SIZES), ("glm-dsa", LATENT, LATENT_SIZES),
+    *(("deepseek4", deepseek_4_layer(ratio), DEEPSEEK_4_SIZES | {"attention.compress_ratios": [ratio]}) for ratio in (0, 4, 128))])
+def test_memory_grows_as_attention_says(architecture, layer, sizes, tmp_path):
+    write_layers(tmp_path / "m.gguf", architecture, [layer | FEED_FORWARD], sizes)
     graphs = [emplace.llm.load(tmp_path / "m.gguf", context=context, chunk=16, kinds="rtx4090") for context in (512, 1024)]
     short, long = (next(op for op in graph.ops if op["type"] == "llm.attn") for graph in graphs)
     attrs = short["attrs"]

@@ -39,17 +39,22 @@ class Cache:
         block, size = type_sizes(settings.kv_type)
         return settings.streams * math.ceil(self.numbers / block) * size
 
+    def of_token(self, amount: int) -> int | float:
+        """So much for each row, by tokens."""
+        return amount if self.each == 1 else amount / self.each
+
 
 def rank_bytes(checkpoint: Checkpoint, names: set[str]) -> int:
-    """Bytes that each pair of tokens takes for a while in a layer that ranks all tokens: the rank, and the mask that comes of it, and
-    where the best blocks are sought one rank of each head twice. By the compute buffers that llama.cpp reports. 0: it ranks none."""
+    """Bytes that a token's rank by another one takes for a while, and where the best blocks are sought that of each head, twice, and a
+    mask. By the compute buffers that llama.cpp reports. 0: the layer ranks no tokens."""
     if _BLOCK_INDEXER in names:
-        return 4 + 8 * checkpoint.number("attention.indexer.head_count")
-    return 6 if _INDEXER in names else 0
+        return 2 + 8 * checkpoint.number("attention.indexer.head_count")
+    return 4 if _INDEXER in names else 0
 
 
 def caches_of(checkpoint: Checkpoint, layer: int, names: set[str]) -> list[Cache]:
-    """Of a layer with attention. names: of its tensors. Raises BadInput for sizes that cannot be."""
+    """Of a layer with attention; the last one is that of the keys by which it ranks tokens, where it does. names: of its tensors.
+    Raises BadInput for sizes that cannot be."""
     number = checkpoint.number
     found = _compressed(checkpoint, layer) if _ratio(checkpoint, layer) is not None else [_attention(checkpoint, layer)]
     if rank_bytes(checkpoint, names):

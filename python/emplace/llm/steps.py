@@ -78,8 +78,9 @@ class Pass:
         # What the matrix behind it reads: the values of all heads.
         groups = self._checkpoint.number("attention.output_group_count", 1)
         out_bytes = ops.tokens * groups * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
-        masked = max((cache.rows(settings) for cache in caches), default=0)
-        room = ops.room(3 * ops.width) + ops.arriving(masked) + settings.chunk * masked * layer.rank_bytes
+        room = ops.room(3 * ops.width) + ops.arriving(sum(cache.rows(settings) for cache in caches))
+        if layer.rank_bytes:
+            room += settings.chunk * caches[-1].rows(settings) * layer.rank_bytes
         # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back.
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
                        flops=2.0 * ops.tokens * (sum(rows * cache.scores for cache, rows in zip(caches, seen, strict=True)) +
@@ -87,21 +88,20 @@ class Pass:
                        moved=read + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes,
                        tensors=layer.tensors.get("attn", ()), held=in_flight * (held + state), temp=room, attrs=attrs)
 
-    def _growth(self, layer: Layer) -> dict[str, int]:
+    def _growth(self, layer: Layer) -> dict[str, int | float]:
         """By how much a layer's memory grows with each token of context, and up to how many."""
         settings = self._ops.settings
         growing = [cache for cache in layer.caches if not cache.window] or layer.caches
         if not growing:
             return {}
-        found = {}
+        found: dict[str, int | float] = {}
         if self._ops.holds and layer.keeps:
-            found["cache_bytes_per_token"] = settings.steps_in_flight * sum(math.ceil(cache.row_bytes(settings) / cache.each)
-                                                                            for cache in growing)
+            found["cache_bytes_per_token"] = settings.steps_in_flight * sum(cache.of_token(cache.row_bytes(settings)) for cache in growing)
         if growing[0].window:
             found["cache_most_tokens"] = growing[0].window + settings.chunk
-        if layer.rank_bytes:
-            found["room_bytes_per_token"] = math.ceil((arriving_bytes(settings, 0, 1) + settings.chunk * layer.rank_bytes) / growing[0].each)
-        return found
+        usual = arriving_bytes(settings, 0, 1)
+        room = sum(cache.of_token(usual) for cache in growing) + growing[-1].of_token(settings.chunk * layer.rank_bytes)
+        return found if room == usual else found | {"room_bytes_per_token": room}
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]
