@@ -23,6 +23,7 @@ class Cache:
     scores: int  # Products of numbers by which a token attends to a row, of all heads.
     window: int = 0  # Tokens that a token attends to at most; 0: all.
     each: int = 1  # Tokens of a row.
+    rank_bytes: int = 0  # That a row's rank takes for a while, where a token ranks them and then attends to the best ones.
 
     def seen(self, tokens: int, context: int) -> float:
         """Rows that each of the last `tokens` ones of a context attends to, its own included, in the mean."""
@@ -44,25 +45,20 @@ class Cache:
         return amount if self.each == 1 else amount / self.each
 
 
-def rank_bytes(checkpoint: Checkpoint, names: set[str]) -> int:
-    """Bytes that a token's rank by another one takes for a while, and where the best blocks are sought that of each head, twice, and a
-    mask. By the compute buffers that llama.cpp reports. 0: the layer ranks no tokens."""
-    if _BLOCK_INDEXER in names:
-        return 2 + 8 * checkpoint.number("attention.indexer.head_count")
-    return 4 if _INDEXER in names else 0
-
-
 def caches_of(checkpoint: Checkpoint, layer: int, names: set[str]) -> list[Cache]:
-    """Of a layer with attention; the last one is that of the keys by which it ranks tokens, where it does. names: of its tensors.
-    Raises BadInput for sizes that cannot be."""
-    number = checkpoint.number
+    """Of a layer with attention. names: of its tensors. Raises BadInput for sizes that cannot be."""
     found = _compressed(checkpoint, layer) if _ratio(checkpoint, layer) is not None else [_attention(checkpoint, layer)]
-    if rank_bytes(checkpoint, names):
-        # llama.cpp masks all tokens but the best ones, and computes with the masked ones, too.
-        key, heads = number("attention.indexer.key_length"), number("attention.indexer.head_count")
-        unused = number("attention.value_length") if _BLOCK_INDEXER in names else 0  # Values, for which it has room.
-        found.append(Cache(key + unused, key * heads, each=_ratio(checkpoint, layer) or 1))
-    return found
+    return found if names.isdisjoint((_BLOCK_INDEXER, _INDEXER)) else [*found, _ranking(checkpoint, layer, names)]
+
+
+def _ranking(checkpoint: Checkpoint, layer: int, names: set[str]) -> Cache:
+    """Keys by which a layer ranks all tokens. llama.cpp then masks all but the best ones, and computes with the masked ones, too. Ranks
+    by the compute buffers that it reports: where the best blocks are sought, those of each head, twice, and a mask."""
+    key, heads = checkpoint.number("attention.indexer.key_length"), checkpoint.number("attention.indexer.head_count")
+    each = _ratio(checkpoint, layer) or 1
+    if _BLOCK_INDEXER in names:  # It has room for values as well.
+        return Cache(key + checkpoint.number("attention.value_length"), key * heads, each=each, rank_bytes=2 + 8 * heads)
+    return Cache(key, key * heads, each=each, rank_bytes=4)
 
 
 def _attention(checkpoint: Checkpoint, layer: int) -> Cache:

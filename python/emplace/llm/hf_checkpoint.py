@@ -39,15 +39,15 @@ def _metadata(config: Config) -> dict[str, int | float | str | list]:
                  "attention.key_length_mla": config.plain + config.rotary, "attention.value_length_mla": config.value,
                  "attention.kv_lora_rank": config.rank, "rope.dimension_count": config.rotary}
     else:
-        made |= {"attention.key_length": config.width, "attention.value_length": config.width, "rope.dimension_count": config.rotated()}
+        width = max(kind.width for kind in config.kinds)
+        made |= {"attention.key_length": width, "attention.value_length": width, "rope.dimension_count": config.rotated()}
         made.setdefault("attention.head_count_kv", config.key_heads)
     if family.indexer:
         made |= {"attention.indexer.head_count": config.index_heads, "attention.indexer.key_length": config.index_width,
                  "attention.indexer.top_k": config.count("index_topk")}
     if family.gemma_4:
-        wide = max(kind.width for kind in config.kinds)
-        made |= {"attention.key_length": wide, "attention.value_length": wide, "attention.key_length_swa": config.width,
-                 "attention.value_length_swa": config.width, "attention.shared_kv_layers": sum(kind.projected == "q" for kind in config.kinds),
+        made |= {"attention.key_length_swa": config.width, "attention.value_length_swa": config.width,
+                 "attention.shared_kv_layers": sum(kind.projected == "q" for kind in config.kinds),
                  "embedding_length_per_layer_input": config.per_layer}
     if family.delta_gates:
         made |= {"ssm.conv_kernel": config.delta_kernel, "ssm.state_size": config.delta_key, "ssm.group_count": config.delta_keys,

@@ -3,7 +3,7 @@ import re
 from collections.abc import Sequence
 
 from emplace._core import BadInput
-from emplace.llm.caches import Cache, caches_of, compressing_numbers, rank_bytes, recurrent_numbers
+from emplace.llm.caches import Cache, caches_of, compressing_numbers, recurrent_numbers
 from emplace.llm.checkpoint import MOST_LAYERS, Checkpoint, Tensor
 from emplace.llm.settings import Settings
 
@@ -71,7 +71,6 @@ class Layer:
         if "attn_qkv" in self.tensors and (not recurrent or {"attn_k", "ssm_in"} <= names):
             self.caches = caches_of(checkpoint, self.index, names)
             self.state_numbers += compressing_numbers(checkpoint, self.index, names)
-        self.rank_bytes = rank_bytes(checkpoint, names)
 
     @property
     def experts(self) -> int:

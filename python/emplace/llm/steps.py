@@ -79,8 +79,7 @@ class Pass:
         groups = self._checkpoint.number("attention.output_group_count", 1)
         out_bytes = ops.tokens * groups * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
         room = ops.room(3 * ops.width) + ops.arriving(sum(cache.rows(settings) for cache in caches))
-        if layer.rank_bytes:
-            room += settings.chunk * caches[-1].rows(settings) * layer.rank_bytes
+        room += settings.chunk * sum(cache.rows(settings) * cache.rank_bytes for cache in caches)
         # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back.
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
                        flops=2.0 * ops.tokens * (sum(rows * cache.scores for cache, rows in zip(caches, seen, strict=True)) +
@@ -100,7 +99,7 @@ class Pass:
         if growing[0].window:
             found["cache_most_tokens"] = growing[0].window + settings.chunk
         usual = arriving_bytes(settings, 0, 1)
-        room = sum(cache.of_token(usual) for cache in growing) + growing[-1].of_token(settings.chunk * layer.rank_bytes)
+        room = sum(cache.of_token(usual + settings.chunk * cache.rank_bytes) for cache in growing)
         return found if room == usual else found | {"room_bytes_per_token": room}
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
