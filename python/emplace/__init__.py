@@ -5,7 +5,7 @@
     plan    = emplace.place(graph, machine, seconds=10)
     plan.save("placement.json")
 
-`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` reads ONNX files, `emplace.llm` those of
+`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` does both for ONNX files, `emplace.llm` those of
 large language models, `emplace.formats` those of other tools, and `emplace.gym` has environments for reinforcement learning. They
 are imported when they are first used, and only then need their packages. Times are in microseconds and sizes in bytes unless a name
 says otherwise. Wrong input raises `BadInput`, with one line.
@@ -31,7 +31,7 @@ _NAMES = {
     "policy": ("Policy",), "simulation": ("Simulation", "simulate"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = ("formats", "gym", "llm", "onnx", "onnx_placed", "torch")
+_MODULES = ("formats", "gym", "llm", "onnx", "torch")
 
 __all__ = [
     "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "Policy", "RunFailed", "Simulation",

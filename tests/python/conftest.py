@@ -57,6 +57,12 @@ def cpus():
 
 
 @pytest.fixture
+def gpus():
+    """Three equal GPUs."""
+    return emplace.Machine([emplace.Device(f"gpu:{index}", "v100", 16e9) for index in range(3)], bandwidth_bytes_per_us=10_000)
+
+
+@pytest.fixture
 def llama(tmp_path):
     """The folder of a configuration of a dense language model."""
     from llm_models import LLAMA_8B, write_config

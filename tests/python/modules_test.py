@@ -179,7 +179,7 @@ def test_layers_for_vllm_and_llama_cpp(graph, three):
 
 def test_two_processes_run_a_split_by_gloo(tmp_path):
     """Each process is a stage of the pipeline; the last one compares with the whole model."""
-    script = pathlib.Path(__file__).parent / "pipeline_by_gloo.py"
+    script = pathlib.Path(__file__).parent / "support/pipeline_by_gloo.py"
     processes = [subprocess.Popen([sys.executable, script, str(rank), tmp_path / "meet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}) for rank in (0, 1)]
     (_, first_error), (said, error) = [process.communicate(timeout=300) for process in processes]

@@ -1,4 +1,4 @@
-"""Task graphs and workflows from outside neural networks: emplace.stg and emplace.wfcommons."""
+"""Task graphs and workflows from outside neural networks: emplace.formats.stg and emplace.formats.wfcommons."""
 import copy
 import json
 

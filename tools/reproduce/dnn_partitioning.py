@@ -21,7 +21,7 @@ from lib.script import BadInput, first_line, last_line, run_script
 from lib.table import SEARCH, Table, add_fresh, add_out, made_by, table_lines
 
 COLUMNS = {"workload": str, "ops": int, "method": str, "load": float, "seconds": float, "why_not": str, "bound": float}
-DEPENDS = (*SEARCH, "python/emplace/formats.py")
+DEPENDS = (*SEARCH, "python/emplace/formats/partitioning.py")
 # Bytes that a transfer's cost of one unit of time stands for, by the inputs' own sizes and costs.
 BYTES_PER_UNIT = {"LayerGraphs": 2147483648.0, "OperatorGraphs": 2147483.648}
 US_PER_UNIT = 1000

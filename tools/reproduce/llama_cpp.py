@@ -26,7 +26,7 @@ from lib.table import Table, add_out, made_by, table_lines
 
 COLUMNS = {"model": str, "split": str, "predicted_tokens_per_s": float, "measured_tokens_per_s": float, "predicted_servers_mib": float,
            "servers_mib": float, "predicted_cpu_mib": float, "cpu_mib": float}
-DEPENDS = ("python/emplace/llm", "python/emplace/probing.py", "simulator/engine", "tests/python/llm_models.py",
+DEPENDS = ("python/emplace/llm", "python/emplace/probing.py", "simulator/engine", "tests/python/support/llm_models.py",
            "tools/reproduce/lib/llama_cpp_run.py")
 _CONTEXT, _STEPS = 1024, 40
 _CALIBRATIONS = 4  # The fastest counts: other work on the computer may hold up a run as a whole.
@@ -63,7 +63,7 @@ class Runner:
 
 
 def _write_model(path: pathlib.Path, shape: dict) -> pathlib.Path:
-    sys.path.insert(0, str(ROOT / "tests/python"))
+    sys.path.insert(0, str(ROOT / "tests/python/support"))
     from llm_models import write_gguf
     return write_gguf(path, **shape)
 

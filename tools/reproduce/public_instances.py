@@ -25,7 +25,7 @@ STG, WFCOMMONS = "Standard Task Graph Set", "WfCommons"
 # optimum_us: the same where it is known to be optimal.
 COLUMNS = {"instances": str, "instance": str, "tasks": int, "devices": int, "method": str, "given_s": float, "makespan_us": float,
            "lower_bound_us": float, "published_us": float, "optimum_us": float, "seconds": float}
-DEPENDS = (*SEARCH, "python/emplace/stg.py", "python/emplace/wfcommons.py")
+DEPENDS = (*SEARCH, "python/emplace/formats/stg.py", "python/emplace/formats/wfcommons.py")
 CONSTRUCTORS = ("heft", "list")  # With the best of the orders.
 WORST = 12  # Pairs in the list of those that are furthest from what is known.
 PUBLISHED = re.compile(r"#\s*(\d+) Proc\.\s*:\s*(\d+)\s+(\d+)\s*")  # A published comment: processors, lower bound, best schedule.

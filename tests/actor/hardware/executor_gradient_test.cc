@@ -31,7 +31,7 @@ TEST(Executor, GradientsAreThoseOfAutograd) {
     const std::string name = attrs.value("name", "loss");
     (IsGiven(about) ? given : results)[name] = ResultTensor(graph, executor, op);
   }
-  // The model of tests/python/torch_models.py.
+  // The model of tests/python/support/torch_models.py.
   for (auto& [name, tensor] : given) tensor.set_requires_grad(name.find("args") == std::string::npos);
   const auto hidden =
       torch::tanh(torch::addmm(given.at("first.bias"), given.at("args[0]"), given.at("first.weight").t()));

@@ -8,7 +8,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from emplace._core import BadInput
-from emplace.onnx_model import bodies, constant_element, given_inputs, names_read
+from emplace.onnx.model import bodies, constant_element, given_inputs, names_read
 from emplace.reading import first_line
 
 # Name and bits of an element.

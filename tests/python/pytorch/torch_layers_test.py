@@ -12,7 +12,7 @@ from torch.nn import functional
 from torch_models import Plain
 from torch_steps import placed
 
-LIST = pathlib.Path(__file__).resolve().parents[2] / "actor/hardware/program/allowed_ops.cc"
+LIST = pathlib.Path(__file__).resolve().parents[3] / "actor/hardware/program/allowed_ops.cc"
 ALLOWED = set(re.findall(r'"(aten\.[\w.]+)"', LIST.read_text().split("kAllowedViews")[0]))
 SIGNALS, IMAGES = torch.randn(4, 6, 16), torch.randn(2, 6, 8, 8)
 WORDS = torch.randint(10, (4, 6))

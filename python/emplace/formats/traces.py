@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from emplace._core import BadInput, Graph
-from emplace.chakra import chakra_graph, is_chakra
+from emplace.formats.chakra import chakra_graph, is_chakra
 from emplace.reading import Unmapped, read_json, read_json_documents
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -105,7 +105,7 @@ def load_trace(path: str | os.PathLike, times: str | os.PathLike | None = None, 
     Each outermost op (aten::linear with all that it calls) is an op, and takes the time of the GPU's work that it started, or
     where the run has none on a GPU, its time on the CPU. Who reads whose tensors follows from their storages; one that nobody in
     the trace has made is an op `emplace.input`. kind: the device kind on which it ran; None: any. A warning says how many ops
-    the times do not have; these cost nothing. A trace of Chakra becomes a graph as `emplace.chakra` says. Files may be compressed
+    the times do not have; these cost nothing. A trace of Chakra becomes a graph as `emplace.formats.chakra` says. Files may be compressed
     by gzip. Raises BadInput for files of another form, and where there are no times at all.
     """
     documents = read_json_documents(path)

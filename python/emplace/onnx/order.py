@@ -5,7 +5,7 @@ import os
 from onnx import GraphProto, NodeProto
 
 from emplace._core import BadInput
-from emplace.onnx_model import bodies, names_read, weight_names
+from emplace.onnx.model import bodies, names_read, weight_names
 
 
 def _shown(graph: GraphProto, index: int) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from emplace.onnx_costs import Work, attribute, known, lacks_rule, work_of
-from emplace.onnx_model import bodies, constant_element, infer_shapes, is_constant, is_operator, names_read, outer_names
-from emplace.onnx_shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, unknown_tensors
+from emplace.onnx.costs import Work, attribute, known, lacks_rule, work_of
+from emplace.onnx.model import bodies, constant_element, infer_shapes, is_constant, is_operator, names_read, outer_names
+from emplace.onnx.shapes import Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, unknown_tensors
 from emplace.roofline import Roofline
 
 _MOST_NUMBERS = 64  # In a constant whose numbers are looked at, such as a shape.

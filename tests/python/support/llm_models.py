@@ -6,7 +6,7 @@ import sys
 import gguf
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/reproduce"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools/reproduce"))
 from lib.llm_models import NEMOTRON_SUPER, block_config  # noqa: E402, F401  For the tests that import this file.
 
 LLAMA_8B = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,

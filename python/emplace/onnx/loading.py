@@ -1,10 +1,4 @@
-"""Graphs of ONNX models.
-
-    graph = emplace.onnx.load("m.onnx", dims={"batch": 8})
-
-`emplace.onnx_placed` writes models as a plan has them, for ONNX Runtime and OpenVINO.
-Needs the user's onnx. Weights in files beside the model are not read, so that models may be larger than the memory.
-"""
+"""Graphs of ONNX models. Weights in files beside a model are not read, so that models may be larger than the memory."""
 import os
 import warnings
 from collections.abc import Mapping
@@ -14,12 +8,12 @@ from onnx import GraphProto, ModelProto, NodeProto
 
 from emplace._core import Graph
 from emplace.dataflow import UniqueNames
-from emplace.onnx_bodies import BodyCosts, Scope, held_weights
-from emplace.onnx_costs import known
-from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, has_bodies, infer_shapes, inline_functions,
+from emplace.onnx.bodies import BodyCosts, Scope, held_weights
+from emplace.onnx.costs import known
+from emplace.onnx.model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, has_bodies, infer_shapes, inline_functions,
                                 is_constant, names_read, read_model, set_sizes)
-from emplace.onnx_order import sort_nodes
-from emplace.onnx_shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown,
+from emplace.onnx.order import sort_nodes
+from emplace.onnx.shapes import (Tensor, constant_tensor, found_by_running, inferred_tensors, of_unknown_elements, shown,
                                  take_sizes_of_bodies, take_weights, unknown_tensors)
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline

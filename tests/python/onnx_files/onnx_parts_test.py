@@ -1,63 +1,23 @@
-"""ONNX models as planned."""
+"""emplace.onnx.parts"""
 import emplace
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from emplace import onnx_placed
 from onnx import TensorProto, helper, numpy_helper
-
-
-@pytest.fixture
-def gpus():
-    return emplace.Machine([emplace.Device(f"gpu:{index}", "v100", 16e9) for index in range(3)], bandwidth_bytes_per_us=10_000)
-
-
-def random_model(folder, nodes: int, seed: int):
-    """Nodes of one or two inputs, some of two outputs, one with bodies that read around them; weights that several nodes share,
-    one of them in a node Constant."""
-    rng = np.random.default_rng(seed)
-    weights = [numpy_helper.from_array(rng.standard_normal((4, 4)).astype(np.float32), f"w{index}") for index in range(3)]
-    tensors, made = ["x"], [helper.make_node("Constant", [], ["w2"], value=weights.pop())]
-    for index in range(nodes):
-        read = rng.choice(tensors, 2)
-        kind = rng.integers(4)
-        if kind == 0:
-            made.append(helper.make_node("MatMul", [read[0], f"w{rng.integers(3)}"], [f"t{index}"]))
-        elif kind == 1:
-            made.append(helper.make_node("Add", list(read), [f"t{index}"], name=f"add {index}"))
-        elif kind == 2:
-            made.append(helper.make_node("Split", [read[0], "halves"], [f"a{index}", f"b{index}"], axis=0))
-            made.append(helper.make_node("Concat", [f"b{index}", f"a{index}"], [f"t{index}"], axis=0))
-        else:
-            value = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 4])
-            then = helper.make_graph([helper.make_node("Tanh", [read[0]], ["y"])], "then", [], [value])
-            other = helper.make_graph([helper.make_node("Mul", [read[1], "w0"], ["y"])], "else", [], [value])
-            made.append(helper.make_node("If", ["yes"], [f"t{index}"], then_branch=then, else_branch=other))
-        tensors.append(f"t{index}")
-    graph = helper.make_graph(
-        made, "random", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 4])],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 4]) for name in dict.fromkeys([tensors[-1], tensors[len(tensors) // 2 + 1]])],
-        [*weights, numpy_helper.from_array(np.array([2, 2]), "halves"), numpy_helper.from_array(np.array(True), "yes")])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "m.onnx")
-    return folder / "m.onnx"
-
-
-def random_plan(path, machine, seed):
-    graph = emplace.onnx.load(path)
-    return emplace.Plan.of(graph, machine, np.random.default_rng(seed).integers(0, len(machine), len(graph)))
+from onnx_models import random_model, random_plan
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_parts_compute_what_the_whole_does(tmp_path, gpus, seed):
     path = random_model(tmp_path, 4 + 5 * seed, seed)
     plan = random_plan(path, gpus, seed)
-    parts = onnx_placed.split(path, plan, tmp_path / "parts")
+    parts = emplace.onnx.split(path, plan, tmp_path / "parts")
     for part in parts:
         onnx.checker.check_model(tmp_path / "parts" / part["file"], full_check=True)
     # Each node is in the part of its device, or nobody reads what it makes.
     model = onnx.load(path)
-    device_of = dict(zip((tuple(node.output) for node in model.graph.node), onnx_placed.device_of_nodes(model, plan, path), strict=True))
+    device_of = dict(zip((tuple(node.output) for node in model.graph.node), emplace.onnx.device_of_nodes(model, plan, path), strict=True))
     in_parts = [(tuple(node.output), part["device"]) for part in parts for node in onnx.load(tmp_path / "parts" / part["file"]).graph.node
                 if node.op_type != "Constant"]  # Each part that reads one has it.
     assert len(in_parts) == len(set(in_parts)) and all(device_of[output] == device for output, device in in_parts)
@@ -66,7 +26,7 @@ def test_the_parts_compute_what_the_whole_does(tmp_path, gpus, seed):
     feeds = {"x": np.random.default_rng(seed).standard_normal((4, 4)).astype(np.float32)}
     whole = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feeds)
     cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
-    for expected, found in zip(whole, onnx_placed.PartsSession(tmp_path / "parts", cpu, options).run(None, feeds), strict=True):
+    for expected, found in zip(whole, emplace.onnx.PartsSession(tmp_path / "parts", cpu, options).run(None, feeds), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
@@ -87,11 +47,11 @@ def split_and_run(folder, machine, nodes, on_second, outputs, initializers=()):
     loaded = emplace.onnx.load(path)
     places = {index: int(not on_second.isdisjoint(node.output)) for index, node in enumerate(nodes)}
     plan = emplace.Plan.of(loaded, machine, [places.get(op["attrs"].get("node"), 0) for op in loaded.ops])
-    parts = onnx_placed.split(path, plan, folder / "parts")
+    parts = emplace.onnx.split(path, plan, folder / "parts")
     x = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
     whole = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
     cpu = {device.name: ["CPUExecutionProvider"] for device in machine.devices}
-    for expected, found in zip(whole, onnx_placed.PartsSession(folder / "parts", cpu).run(None, {"x": x}), strict=True):
+    for expected, found in zip(whole, emplace.onnx.PartsSession(folder / "parts", cpu).run(None, {"x": x}), strict=True):
         np.testing.assert_array_equal(found, expected)
     return parts
 
@@ -148,9 +108,9 @@ def test_models_that_onnx_runtime_has_optimized(level, tmp_path, gpus):
     with pytest.warns(UserWarning, match="comes from a run of ONNX Runtime"):
         loaded = emplace.onnx.load(path, dims={"batch": 2})
     plan = emplace.Plan.of(loaded, gpus, [index % 3 for index in range(len(loaded))])
-    assert len(onnx_placed.split(path, plan, tmp_path / "parts")) > 2
+    assert len(emplace.onnx.split(path, plan, tmp_path / "parts")) > 2
     cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
-    parts = onnx_placed.PartsSession(tmp_path / "parts", cpu)
+    parts = emplace.onnx.PartsSession(tmp_path / "parts", cpu)
     for batch in (2, 5):
         x = rng.standard_normal((batch, 3, 8, 8)).astype(np.float32)
         np.testing.assert_allclose(parts.run(None, {"x": x})[0], session.run(None, {"x": x})[0], rtol=1e-4, atol=1e-5)
@@ -175,14 +135,14 @@ def test_weights_are_read_part_by_part(tmp_path, gpus, monkeypatch):
         return infer_shapes(given, **options)
 
     monkeypatch.setattr(onnx.shape_inference, "infer_shapes", infer_shapes_of_little)
-    assert [part["device"] for part in onnx_placed.split(tmp_path / "m.onnx", plan, tmp_path / "parts")] == ["gpu:0", "gpu:1"]
+    assert [part["device"] for part in emplace.onnx.split(tmp_path / "m.onnx", plan, tmp_path / "parts")] == ["gpu:0", "gpu:1"]
     x = rng.standard_normal((2, 64)).astype(np.float32)
     cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
-    found, = onnx_placed.PartsSession(tmp_path / "parts", cpu).run(None, {"x": x})
+    found, = emplace.onnx.PartsSession(tmp_path / "parts", cpu).run(None, {"x": x})
     np.testing.assert_allclose(found, x @ weights[0] @ weights[1], rtol=1e-4, atol=1e-4)
     (tmp_path / "weights.bin").unlink()
     with pytest.raises(emplace.BadInput, match="m.onnx: .*weights.bin"):
-        onnx_placed.split(tmp_path / "m.onnx", plan, tmp_path / "again")
+        emplace.onnx.split(tmp_path / "m.onnx", plan, tmp_path / "again")
 
 
 def test_a_chain_has_a_part_for_each_change_of_device(tmp_path, gpus):
@@ -193,61 +153,23 @@ def test_a_chain_has_a_part_for_each_change_of_device(tmp_path, gpus):
     loaded = emplace.onnx.load(tmp_path / "m.onnx")
     device_of = {"x": 0} | {f"Relu_{index}": device for index, device in enumerate([0, 0, 2, 2, 2, 1])}
     plan = emplace.Plan.of(loaded, gpus, [device_of[name] for name in loaded.op_names])
-    parts = onnx_placed.split(tmp_path / "m.onnx", plan, tmp_path / "parts")
+    parts = emplace.onnx.split(tmp_path / "m.onnx", plan, tmp_path / "parts")
     assert [(part["device"], part["inputs"], part["outputs"]) for part in parts] == [
         ("gpu:0", ["x"], ["t2"]), ("gpu:2", ["t2"], ["t5"]), ("gpu:1", ["t5"], ["t6"])]
-
-
-def test_a_gpu_has_a_number_of_ascii_digits(tmp_path):
-    path = random_model(tmp_path, 10, 3)
-    machine = emplace.Machine([emplace.Device("cuda:²", "v100", 1e10)], bandwidth_bytes_per_us=10)
-    assert onnx_placed.annotate(path, random_plan(path, machine, 3), tmp_path / "a.onnx") == "cuda(=cuda:²)"
-
-
-def test_annotations_read_back(tmp_path):
-    path = random_model(tmp_path, 10, 3)
-    machine = emplace.Machine([emplace.Device("cpu:0", "cpu", 1e10), emplace.Device("cuda:1", "v100", 1e10)], bandwidth_bytes_per_us=10)
-    plan = random_plan(path, machine, 3)
-    assert onnx_placed.annotate(path, plan, tmp_path / "a.onnx") == "cpu(=cpu:0);gpu:1(=cuda:1)"
-    assert onnx_placed.annotate(tmp_path / "a.onnx", plan, tmp_path / "b.onnx", {"cuda:1": "cuda"}) == "cpu(=cpu:0);cuda(=cuda:1)"
-    device_of = {op["attrs"]["node"]: device for op, device in zip(plan.graph.ops, plan.devices, strict=True) if "node" in op["attrs"]}
-    for name in ("a.onnx", "b.onnx"):
-        assert onnx_placed.read_annotations(tmp_path / name) == [device_of[index] for index in range(len(device_of))]
-    assert set(onnx_placed.read_annotations(path)) == {None}
-    # ONNX Runtime takes the model with its setting; what it computes stays the same.
-    options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.layer_assignment_settings", "cpu(=cpu:0)")
-    feeds = {"x": np.ones((4, 4), dtype=np.float32)}
-    annotated = onnxruntime.InferenceSession(tmp_path / "a.onnx", options, providers=["CPUExecutionProvider"]).run(None, feeds)
-    plain = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, feeds)
-    np.testing.assert_allclose(annotated[0], plain[0], rtol=1e-6)
-
-
-def test_affinities_name_the_device_of_each_tensor(tmp_path, gpus):
-    path = random_model(tmp_path, 10, 4)
-    plan = random_plan(path, gpus, 4)
-    found = onnx_placed.affinities(path, plan, {"gpu:2": "NPU"})
-    names = {"gpu:0": "GPU.0", "gpu:1": "GPU.1", "gpu:2": "NPU"}
-    model = onnx.load(path)
-    for node, device in zip(model.graph.node, onnx_placed.device_of_nodes(model, plan, path), strict=True):
-        assert all(found[output] == names[device] for output in node.output)
 
 
 def test_wrong_input_is_one_line(tmp_path, gpus, ptb, machine, monkeypatch):
     path = random_model(tmp_path, 6, 1)
     plan = random_plan(path, gpus, 1)
-    (tmp_path / "other").mkdir()
     with pytest.raises(emplace.BadInput, match="expected the model of which"):
-        onnx_placed.annotate(random_model(tmp_path / "other", 9, 2), plan, tmp_path / "a.onnx")
-    with pytest.raises(emplace.BadInput, match="expected the model of which"):
-        onnx_placed.split(path, emplace.Plan.of(ptb, machine, np.zeros(len(ptb), dtype=int)), tmp_path / "parts")
+        emplace.onnx.split(path, emplace.Plan.of(ptb, machine, np.zeros(len(ptb), dtype=int)), tmp_path / "parts")
     with monkeypatch.context() as patch:
-        patch.setattr(onnx_placed, "_MOST_BYTES", 10)
+        patch.setattr(emplace.onnx.parts, "_MOST_BYTES", 10)
         with pytest.raises(emplace.BadInput, match="m.onnx: the weights of a part on gpu:. have more bytes"):
-            onnx_placed.split(path, plan, tmp_path / "parts")
-    assert not (tmp_path / "a.onnx").exists() and not (tmp_path / "parts").exists()
+            emplace.onnx.split(path, plan, tmp_path / "parts")
+    assert not (tmp_path / "parts").exists()
     (tmp_path / "empty.onnx").write_bytes(b"")
     with pytest.raises(emplace.BadInput, match="empty.onnx: is no valid ONNX model: it has no graph"):
         emplace.onnx.load(tmp_path / "empty.onnx")
     with pytest.raises(emplace.BadInput, match=r"parts.json: cannot be read"):
-        onnx_placed.PartsSession(tmp_path)
+        emplace.onnx.PartsSession(tmp_path)

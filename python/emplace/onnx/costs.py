@@ -12,8 +12,8 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from emplace._core import OpClass
-from emplace.onnx_model import is_standard
-from emplace.onnx_shapes import Tensor
+from emplace.onnx.model import is_standard
+from emplace.onnx.shapes import Tensor
 from emplace.roofline import Roofline
 
 _ONNX, _RUNTIME, _BLOCKED = "", "com.microsoft", "com.microsoft.nchwc"

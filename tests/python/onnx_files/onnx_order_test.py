@@ -1,7 +1,6 @@
 """The order of the nodes of ONNX models, and tensors without an origin or with two."""
 import emplace
 import pytest
-from emplace import onnx_placed
 from onnx import TensorProto, helper
 from onnx_models import by_name, numbers, saved, value
 
@@ -39,7 +38,7 @@ def test_parts_of_a_model_out_of_order_compute_what_it_does(tmp_path):
     machine = emplace.Machine([emplace.Device(f"gpu:{index}", "v100", 16e9) for index in range(2)], bandwidth_bytes_per_us=10_000)
     graph = emplace.onnx.load(path)
     plan = emplace.Plan.of(graph, machine, [{"x": 1, "Neg_1": 1, "Exp_0": 0}[name] for name in graph.op_names])
-    parts = onnx_placed.split(path, plan, tmp_path / "parts")
+    parts = emplace.onnx.split(path, plan, tmp_path / "parts")
     assert [(part["device"], part["inputs"], part["outputs"]) for part in parts] == [("gpu:1", ["x"], ["a"]), ("gpu:0", ["a"], ["y"])]
 
 
