@@ -1,5 +1,5 @@
 // A kind of policy that is computed with LibTorch: its players and models are in libemplace_torch.so, where
-// policy/torch/torch_kinds.cc lists them. No LibTorch here.
+// policy/torch_kinds.cc lists them. No LibTorch here.
 #pragma once
 
 #include <cstdint>

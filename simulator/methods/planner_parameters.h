@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "simulator/methods/lists/list_units.h"
-#include "simulator/methods/lists/unit_features.h"
+#include "simulator/methods/lists/units/list_units.h"
+#include "simulator/methods/lists/units/unit_features.h"
 #include "simulator/methods/search/search_plan.h"
 
 namespace emplace {

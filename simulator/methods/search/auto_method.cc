@@ -5,7 +5,7 @@
 
 #include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/search/portfolio_search.h"
-#include "simulator/methods/search/throughput_search.h"
+#include "simulator/methods/search/throughput/throughput_search.h"
 
 namespace emplace {
 namespace {

@@ -8,10 +8,11 @@
 
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
-#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/lists/units/unit_scorer.h"
 #include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/search/part_task.h"
+#include "simulator/methods/search/search_plan.h"
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/stages/chain.h"
 
@@ -108,8 +109,7 @@ constexpr double kScorerSlowdown = 2.2;
 // About the longest time to divide a chain of a few hundred ops, and the share of the search's time that it may take.
 constexpr double kChainUs = 200'000;
 constexpr double kChainTimeShare = 0.25;
-// About the time to score a placement with its ops by rank.
-constexpr double kRankUsPerOp = 0.25;
+constexpr double kRankUsPerOp = PhaseRules().rank_us_per_op;
 
 // About the time that work takes which takes so many us for each op of a small graph.
 double Us(const PlacementTask& task, double us_per_op) {

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "simulator/methods/lists/list_method.h"
+#include "simulator/methods/lists/units/list_method.h"
 #include "simulator/methods/search/auto_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/bad_input.h"

@@ -8,9 +8,9 @@
 
 #include "common/rng.h"
 #include "simulator/methods/lists/list_schedule.h"
-#include "simulator/methods/lists/list_units.h"
-#include "simulator/methods/lists/unit_facts.h"
-#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/lists/units/list_units.h"
+#include "simulator/methods/lists/units/unit_facts.h"
+#include "simulator/methods/lists/units/unit_scorer.h"
 #include "simulator/task/coarse_task.h"
 
 namespace emplace {

@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/gap_line.h"
+#include "simulator/methods/lists/units/gap_line.h"
 
 #include <gtest/gtest.h>
 

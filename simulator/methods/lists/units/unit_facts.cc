@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/unit_facts.h"
+#include "simulator/methods/lists/units/unit_facts.h"
 
 #include <algorithm>
 

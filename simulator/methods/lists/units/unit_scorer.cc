@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/lists/units/unit_scorer.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/lists/units/unit_scorer.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <string>
 
 #include "simulator/engine/free_sources.h"
-#include "simulator/methods/lists/list_method.h"
-#include "simulator/methods/lists/unit_facts.h"
-#include "simulator/methods/lists/unit_scheduler.h"
+#include "simulator/methods/lists/units/list_method.h"
+#include "simulator/methods/lists/units/unit_facts.h"
+#include "simulator/methods/lists/units/unit_scheduler.h"
 #include "simulator/methods/lists/upward_rank.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/simulator/methods/microbatches.h"

@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/unit_graph.h"
+#include "simulator/methods/lists/units/unit_graph.h"
 
 #include <gtest/gtest.h>
 

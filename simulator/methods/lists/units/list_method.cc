@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/list_method.h"
+#include "simulator/methods/lists/units/list_method.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/lists/priority.h"
-#include "simulator/methods/lists/unit_graph.h"
+#include "simulator/methods/lists/units/unit_graph.h"
 #include "simulator/methods/lists/upward_rank.h"
 #include "simulator/methods/placement_scorer.h"
 

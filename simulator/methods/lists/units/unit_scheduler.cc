@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/unit_scheduler.h"
+#include "simulator/methods/lists/units/unit_scheduler.h"
 
 #include <algorithm>
 

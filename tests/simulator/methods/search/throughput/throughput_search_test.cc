@@ -1,4 +1,4 @@
-#include "simulator/methods/search/throughput_search.h"
+#include "simulator/methods/search/throughput/throughput_search.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "common/rng.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/load_state.h"
+#include "simulator/methods/search/throughput/load_state.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 

@@ -1,4 +1,4 @@
-#include "simulator/methods/search/load_state.h"
+#include "simulator/methods/search/throughput/load_state.h"
 
 #include <algorithm>
 #include <utility>

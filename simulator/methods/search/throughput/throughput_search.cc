@@ -1,4 +1,4 @@
-#include "simulator/methods/search/throughput_search.h"
+#include "simulator/methods/search/throughput/throughput_search.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/methods/search/load_annealer.h"
-#include "simulator/methods/search/load_state.h"
 #include "simulator/methods/search/thread_team.h"
+#include "simulator/methods/search/throughput/load_annealer.h"
+#include "simulator/methods/search/throughput/load_state.h"
 #include "simulator/methods/search_limit.h"
 
 namespace emplace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "common/config/field_table.h"
-#include "simulator/methods/lists/list_units.h"
+#include "simulator/methods/lists/units/list_units.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/planner_parameters.h"
 

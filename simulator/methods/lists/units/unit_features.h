@@ -9,7 +9,7 @@
 
 #include "common/ids.h"
 #include "simulator/methods/lists/list_schedule.h"
-#include "simulator/methods/lists/unit_facts.h"
+#include "simulator/methods/lists/units/unit_facts.h"
 
 namespace emplace {
 

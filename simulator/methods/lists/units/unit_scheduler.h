@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/methods/lists/gap_line.h"
 #include "simulator/methods/lists/list_schedule.h"
-#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/lists/units/gap_line.h"
+#include "simulator/methods/lists/units/unit_scorer.h"
 
 namespace emplace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/methods/lists/unit_features.h"
+#include "simulator/methods/lists/units/unit_features.h"
 
 namespace emplace {
 

@@ -1,4 +1,4 @@
-#include "simulator/methods/search/load_annealer.h"
+#include "simulator/methods/search/throughput/load_annealer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/list_units.h"
+#include "simulator/methods/lists/units/list_units.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/list_method.h"
+#include "simulator/methods/lists/units/list_method.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "simulator/methods/lists/unit_graph.h"
+#include "simulator/methods/lists/units/unit_graph.h"
 
 #include "simulator/engine/free_sources.h"
-#include "simulator/methods/lists/unit_scheduler.h"
+#include "simulator/methods/lists/units/unit_scheduler.h"
 
 namespace emplace {
 

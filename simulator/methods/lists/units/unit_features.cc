@@ -1,4 +1,4 @@
-#include "simulator/methods/lists/unit_features.h"
+#include "simulator/methods/lists/units/unit_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@
 #include "common/threads/stop.h"
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/load_state.h"
+#include "simulator/methods/search/throughput/load_state.h"
 
 namespace emplace {
 
