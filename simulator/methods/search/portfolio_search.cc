@@ -14,6 +14,7 @@
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/found_results.h"
+#include "simulator/methods/search/phase_choice.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"
 #include "simulator/methods/search/replicas.h"
@@ -54,18 +55,17 @@ class PortfolioSearch {
         plan_(plan),
         limit_(options.budget, options.seconds, options.stop, options.begin),
         team_(options.threads),
-        walks_(options, plan, limit_, team_) {}
+        walks_(options, plan, limit_, team_),
+        choice_(task, options, plan, limit_, walks_) {}
 
   MethodResult Run() {
-    if (InOrderAsked() ||
-        (MayOrder() && Share(0, kRunsToRankFirst * plan_.phases.rank_us_per_op) < plan_.phases.most_share_to_rank))
-      graph_.emplace(task_, InOrderAsked() ? OrderStop() : limit_.stop());
+    if (InOrderAsked() || choice_.RanksFirst()) graph_.emplace(task_, InOrderAsked() ? OrderStop() : limit_.stop());
     portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
     if (!portfolio_.empty()) {
       KeepPortfolio();
       for (const PortfolioEntry& entry : portfolio_) FitByOrder(entry);
       if (options_.progress) Report(limit_.evaluations(), found_.score());
-      if (limit_.Progress() + Share(0, LevelsUsPerOp(task_) + plan_.phases.space_us_per_op) < 1) {
+      if (choice_.HasTimeToWalk()) {
         try {
           Search();
         } catch (const Stopped&) {  // The best so far is kept.
@@ -108,9 +108,8 @@ class PortfolioSearch {
 
   // Where nothing fits so far, the entry may fit in the order that holds the least. Faster ones are tried later.
   void FitByOrder(const PortfolioEntry& entry) {
-    if (found_.score().bytes_over == 0 || !MayOrder() || InOrderAsked() || limit_.Ended()) return;
-    if (options_.seconds > 0 && limit_.Progress() + Share(0, kFitUsPerOp) > 1) return;
-    if (!limit_.Affords(1, kRunsToKeepFound)) return;
+    if (found_.score().bytes_over == 0 || !choice_.MayOrder() || InOrderAsked() || limit_.Ended()) return;
+    if (!choice_.FitsByOrder() || !limit_.Affords(1, kRunsToKeepFound)) return;
     if (!graph_) graph_.emplace(task_, options_.stop);
     limit_.Count(1);
     found_.Keep(WithOrder(entry, OrderBy("least-memory", *graph_, entry.placement)));
@@ -119,7 +118,7 @@ class PortfolioSearch {
   void Search() {
     std::optional<SearchSpace> space;
     for (int round = 0; BeginRound(round); ++round) {
-      const bool columns = ColumnsPay();
+      const bool columns = choice_.MovesColumns();
       if (!space || (columns && space->columns().empty())) space.emplace(task_, columns, limit_.stop());
       if (!space->any()) return;
       AddOptimal();
@@ -133,7 +132,8 @@ class PortfolioSearch {
   // Begins the next round, if anything is left of the search. Rounds do not depend on the budget, nor on the time but
   // for the last one, which fits into what is left.
   bool BeginRound(int round) {
-    const double left_us = static_cast<double>(RunsToOrderResult()) * OrderUsPerOp() * task_.sim.num_ops;
+    const double left_us =
+        static_cast<double>(choice_.RunsToOrderResult()) * choice_.OrderUsPerOp() * task_.sim.num_ops;
     int64_t evaluations = 0;
     double seconds = 0;
     if (options_.budget > 0) evaluations = plan_.phases.first_round << round;
@@ -188,39 +188,29 @@ class PortfolioSearch {
   bool InOrderAsked() const { return !options_.order.empty(); }
 
   void Improve(const SearchSpace& space) {
-    if (!OrdersPay()) return ImproveWithoutOrders(space);
+    if (!choice_.Orders()) return ImproveWithoutOrders(space);
     if (!graph_) graph_.emplace(task_, limit_.stop());
     if (!found_.ordered()) {
       KeepRanked(*found_.unordered());
       limit_.Count(1);
     }
     OrderPortfolio();
-    if (ReliefPays(space)) {
+    if (choice_.Relieves(space)) {
       AddRelieved(space);
       if (limit_.Ended()) return;
     }
     if (const std::optional<size_t> level = LevelToContract(space)) AddCoarse(*level);
-    if (ReplicasPay()) AddMirrored(space);
+    if (choice_.Mirrors() && HasReplicas()) AddMirrored(space);
     constexpr double kRounding = 1e-9;  // Of shares: no more than the round.
-    const double end = 1 - ShareToOrderResult() - kRounding;
+    const double end = 1 - choice_.ShareToOrderResult() - kRounding;
     const bool ordered_only = walks_.MovesPerUnit(space, end) < plan_.phases.few_moves &&
                               Beats(found_.ordered()->entry.score, found_.unordered()->score, plan_.phases.large_gain);
     bool without = false;  // Whether some threads go on without orders.
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
-      const double first_end = std::max(progress + plan_.phases.first_share * (end - progress),
-                                        task_.sim.num_devices == 2 ? std::min(end, plan_.phases.first_end_on_two) : 0);
-      const WalkResult found = RunWalks(space, {{*found_.unordered(), nullptr, plan_.passes, first_end}});
-      found_.Add(found.entry);
+      without = AddUnordered(space, progress, end);
       if (limit_.Ended()) return;
-      WalkResult ranked = Ranked(*graph_, found.entry);
-      limit_.Count(1);
-      without = walks_.HasFewUnits(space) && Beats(found.entry.score, ranked.entry.score, plan_.phases.large_loss);
-      found_.KeepOrderedStart(std::move(ranked));
     }
-    const WalkResult start = *found_.ordered();
-    std::vector<WalkPlan> plans = {{start.entry, start.priority, {plan_.ordered, 1}, end, &*graph_}};
-    if (without) plans.push_back({*found_.unordered(), nullptr, plan_.passes, end});
-    KeepOrdered(RunWalks(space, plans));
+    AddOrdered(space, end, without);
   }
 
   void ImproveWithoutOrders(const SearchSpace& space) {
@@ -228,14 +218,36 @@ class PortfolioSearch {
     found_.Add(RunWalks(space, {{start, nullptr, plan_.passes}}).entry);
   }
 
+  // Adds what a walk without orders finds in the first part of what is left, and its ranks. Returns whether these make
+  // it so much longer that some threads are to go on without orders.
+  bool AddUnordered(const SearchSpace& space, double progress, double end) {
+    const double first_end = std::max(progress + plan_.phases.first_share * (end - progress),
+                                      task_.sim.num_devices == 2 ? std::min(end, plan_.phases.first_end_on_two) : 0);
+    const WalkResult found = RunWalks(space, {{*found_.unordered(), nullptr, plan_.passes, first_end}});
+    found_.Add(found.entry);
+    if (limit_.Ended()) return false;
+    WalkResult ranked = Ranked(*graph_, found.entry);
+    limit_.Count(1);
+    const bool longer = Beats(found.entry.score, ranked.entry.score, plan_.phases.large_loss);
+    found_.KeepOrderedStart(std::move(ranked));
+    return walks_.HasFewUnits(space) && longer;
+  }
+
+  // Adds what a walk with orders finds in the rest. without: some threads walk without orders.
+  void AddOrdered(const SearchSpace& space, double end, bool without) {
+    const WalkResult start = *found_.ordered();
+    std::vector<WalkPlan> plans = {{start.entry, start.priority, {plan_.ordered, 1}, end, &*graph_}};
+    if (without) plans.push_back({*found_.unordered(), nullptr, plan_.passes, end});
+    KeepOrdered(RunWalks(space, plans));
+  }
+
   // Steps of several micro-batches: keeps the portfolio's entries in the order of the best discipline, once there is
   // time.
   void OrderPortfolio() {
     if (portfolio_ordered_ || !task_.HasMicrobatches() || InOrderAsked()) return;
-    const int64_t runs = runs_to_order_;
-    const double us = static_cast<double>(std::ssize(portfolio_)) * plan_.phases.best_order_us_per_op;
-    if (Share(std::ssize(portfolio_) * runs, us) > plan_.phases.most_share_to_order) return;
+    if (!choice_.OrdersPortfolio(std::ssize(portfolio_))) return;
     portfolio_ordered_ = true;
+    const int64_t runs = RunsToFindOrder("best");
     for (const PortfolioEntry& entry : portfolio_) {
       if (limit_.Ended() || !limit_.Affords(runs, kRunsToKeepFound)) return;
       found_.Keep(WithOrder(entry, BestOrder(*graph_, entry.placement)));
@@ -285,7 +297,7 @@ class PortfolioSearch {
   // Goes on with the walk for one replica. Returns whether that has found something better.
   bool ImproveReplica() {
     if (!replica_)
-      replica_ = std::make_unique<SmallerTask<ReplicaTask>>(ColumnsPay(), limit_.stop(), task_, *replicas_);
+      replica_ = std::make_unique<SmallerTask<ReplicaTask>>(choice_.MovesColumns(), limit_.stop(), task_, *replicas_);
     const bool first = !replica_->best;
     if (first) {
       const auto ops = static_cast<size_t>(replica_->task.task().sim.num_ops);
@@ -336,12 +348,12 @@ class PortfolioSearch {
     KeepFound(found);
     if (InOrderAsked()) return found_.KeepAsAsked(found.entry);
     if ((options_.budget > 0 && limit_.Ended()) ||
-        !limit_.Affords(RunsToOrderResult() - kRunsToKeepFound, kRunsToKeepFound))
+        !limit_.Affords(choice_.RunsToOrderResult() - kRunsToKeepFound, kRunsToKeepFound))
       return;
     const Placement& placement = found.entry.placement;
     found_.Keep(WithOrder(
         found.entry, task_.HasMicrobatches() ? BestOrder(*graph_, placement) : OrderBy("rank", *graph_, placement)));
-    limit_.Count(RunsToOrderResult() - kRunsToKeepFound);
+    limit_.Count(choice_.RunsToOrderResult() - kRunsToKeepFound);
   }
 
   // Whether a score is less than the other by more than this share of its makespan.
@@ -349,50 +361,14 @@ class PortfolioSearch {
     return score < SearchScore{.bytes_over = other.bytes_over, .makespan_us = (1 - gain) * other.makespan_us};
   }
 
-  bool MayOrder() const { return plan_.ordered != nullptr && options_.orders; }
-  // The disciplines differ most in steps of several micro-batches.
-  int64_t RunsToOrderResult() const { return kRunsToKeepFound + (task_.HasMicrobatches() ? runs_to_order_ : 1); }
-  double OrderUsPerOp() const {
-    return task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op;
-  }
-
-  double Share(int64_t runs, double us_per_op) const { return limit_.Share(runs, us_per_op * task_.sim.num_ops); }
-  double ShareToOrderResult() const { return Share(RunsToOrderResult(), OrderUsPerOp()); }
-  bool OrdersPay() const {
-    if (!MayOrder()) return false;
-    const double share = Share(1, plan_.phases.rank_us_per_op) + ShareToOrderResult();  // The first walk's run, too.
-    return share <= plan_.phases.most_share_to_order;
-  }
-
-  bool ReliefPays(const SearchSpace& space) const {
-    return plan_.relief != nullptr && !task_.HasMicrobatches() && !walks_.HasFewUnits(space) &&
-           walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_relieve;
-  }
-
-  // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
-  // micro-batches a contracted graph finds nothing better than data-parallel and mirrored moves.
-  std::optional<size_t> LevelToContract(const SearchSpace& space) const {
-    if (plan_.coarse == nullptr || task_.HasMicrobatches()) return std::nullopt;
-    const size_t level = space.LevelWith(plan_.phases.most_coarse_groups);
-    if (space.levels()[level].num_groups() > plan_.phases.most_ops_left * task_.sim.num_ops) return std::nullopt;
-    // Runs of the entries, of the start of the walk, of a priority and of the result.
-    const double share = Share(coarse_ ? 5 : std::ssize(portfolio_) + 5, coarse_ ? 0 : plan_.phases.coarse_us_per_op);
-    return share > plan_.phases.most_share_for_coarse ? std::nullopt : std::optional(level);
-  }
-
-  // Whether micro-batches have replicas, and there is time for them.
-  bool ReplicasPay() {
-    // Runs of what the two walks begin from, ranked and at their starts, and of the result.
-    const double share = Share(4 + kRunsToKeepFound + 1, plan_.phases.coarse_us_per_op);
-    if (share > plan_.phases.most_share_for_coarse) return false;
+  // Whether micro-batches have replicas.
+  bool HasReplicas() {
     if (!replicas_) replicas_ = Replicas::Of(task_);
     return replicas_.has_value();
   }
 
-  // Whether columns are moved, and there is time to make them.
-  bool ColumnsPay() const {
-    return plan_.passes.front().mix.column > 0 &&
-           Share(0, plan_.phases.columns_us_per_op) <= plan_.phases.most_share_for_columns;
+  std::optional<size_t> LevelToContract(const SearchSpace& space) const {
+    return choice_.LevelToContract(space, coarse_ ? std::nullopt : std::optional<int64_t>(std::ssize(portfolio_)));
   }
 
   // A walk with orders for this share of what is left of the round.
@@ -425,8 +401,6 @@ class PortfolioSearch {
                        .found_by = found_now ? plan_.found_by : found_.result().found_by});
   }
 
-  static constexpr double kFitUsPerOp = 1.5;     // About the time of FitByOrder, for each op of a large graph.
-  static constexpr double kRunsToRankFirst = 2;  // What is needed to rank takes as long as a run.
   // About the time of a run on a tiny graph, for each op and for itself.
   static constexpr double kRunUsPerOp = 0.1;
   static constexpr double kRunUs = 1;
@@ -434,10 +408,10 @@ class PortfolioSearch {
   const PlacementTask& task_;
   const MethodOptions& options_;
   const SearchPlan& plan_;
-  const int64_t runs_to_order_ = RunsToFindOrder("best");  // By all disciplines.
   SearchLimit limit_;
   ThreadTeam team_;
   Walks walks_;
+  PhaseChoice choice_;
   std::optional<ScheduleGraph> graph_;  // Where ops are ordered.
   FoundResults found_{options_, limit_, graph_};
   std::vector<PortfolioEntry> portfolio_;

@@ -49,7 +49,8 @@ struct PhaseRules {
   double columns_us_per_op = 4;       // its columns,
   double coarse_us_per_op = 1.5;      // and a contracted graph, or the task of a replica, with its space.
   double rank_us_per_op = 0.25;       // To score a placement with its ops by rank,
-  double best_order_us_per_op = 0.9;  // and with all disciplines.
+  double best_order_us_per_op = 0.9;  // with all disciplines,
+  double fit_us_per_op = 1.5;         // and in the order that holds the least.
   // What these may take; where they would take more, the search goes without.
   double most_share_for_columns = 0.1;
   double most_share_for_coarse = 0.1;
