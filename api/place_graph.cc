@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -48,7 +47,7 @@ void CheckMemory(const OpGraph& graph, const Cluster& cluster) {
     bool fits = false;
     const std::span<const double> cost_us = costs.Of(op);
     for (size_t d = 0; d < cost_us.size(); ++d) {
-      if (std::isnan(cost_us[d])) continue;
+      if (!MayRunAt(cost_us[d])) continue;
       const auto room_bytes = static_cast<double>(cluster.devices[d].memory_bytes);
       bytes = LeastBytes(op, cost_us[d], cluster.memory_rule);
       fits = fits || bytes <= room_bytes;

@@ -6,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
-#include <limits>
 #include <string>
 
 #include "common/error.h"
@@ -146,9 +145,8 @@ void BindGraph(nb::module_& module) {
       .def(
           "cost_us",
           [](const OpGraph& graph, const std::string& kind) {
-            return ForEachOp<double>(graph, [&](const Op& op) {
-              return op.AllowedOn(kind) ? op.cost.On(kind).value_or(0) : std::numeric_limits<double>::quiet_NaN();
-            });
+            return ForEachOp<double>(
+                graph, [&](const Op& op) { return op.AllowedOn(kind) ? op.cost.On(kind).value_or(0) : kMayNotRunUs; });
           },
           "kind"_a, "float64 [n] microseconds of each op on a device of this kind; NaN where the kind may not run it.")
       .def_prop_ro(

@@ -2,7 +2,6 @@
 // which twenty graphs of 10,000 ops take a few MB.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,9 +22,6 @@ struct LinkTimes {
   // From the start of a transfer of so many bytes until its delivery.
   double TransferUs(int64_t bytes) const { return latency_us + static_cast<double>(bytes) / bandwidth_bytes_per_us; }
 };
-
-// The cost of an op on a device that may not run it is NaN.
-inline bool MayRunAt(double cost_us) { return !std::isnan(cost_us); }
 
 // The tensors from `first` to the one before `last`. (clang 14 does not take std::views::iota.)
 struct TensorRange {

@@ -1,7 +1,6 @@
 #include "simulator/graph/device_costs.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace emplace {
 
@@ -30,10 +29,10 @@ std::span<const double> DeviceCosts::Of(const Op& op) {
   if (!cost.is_uniform() && cost.shared_kinds() != found_in_) Find(cost.shared_kinds());
   const auto us_on = [&](size_t kind) {
     if (cost.is_uniform()) return cost.everywhere_us();
-    return place_of_kind_[kind] == kNone ? std::nan("") : cost.us_by_kind()[place_of_kind_[kind]];
+    return place_of_kind_[kind] == kNone ? kMayNotRunUs : cost.us_by_kind()[place_of_kind_[kind]];
   };
   for (size_t kind = 0; kind < kinds_.size(); ++kind)
-    us_of_kind_[kind] = op.AllowsKind(kinds_[kind]) ? us_on(kind) : std::nan("");
+    us_of_kind_[kind] = op.AllowsKind(kinds_[kind]) ? us_on(kind) : kMayNotRunUs;
   for (size_t device = 0; device < us_.size(); ++device) us_[device] = us_of_kind_[kind_of_device_[device]];
   return us_;
 }

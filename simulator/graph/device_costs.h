@@ -17,7 +17,7 @@ namespace emplace {
 class DeviceCosts {
  public:
   explicit DeviceCosts(const Cluster& cluster);
-  // [num_devices] the op's cost in us, NaN where it may not run. Holds until the next call.
+  // [num_devices] the op's cost in us, kMayNotRunUs where it may not run. Holds until the next call.
   std::span<const double> Of(const Op& op);
 
  private:

@@ -1,6 +1,8 @@
 // What an op costs on each kind of device.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +13,10 @@
 #include <vector>
 
 namespace emplace {
+
+// What an op costs on a device that may not run it, where each device has a number: not a number.
+inline constexpr double kMayNotRunUs = std::numeric_limits<double>::quiet_NaN();
+inline bool MayRunAt(double cost_us) { return !std::isnan(cost_us); }
 
 // Names of device kinds, ascending, each once. The ops of a graph mostly have costs on the same kinds: they share one
 // list, which takes memory once and by whose address DeviceCosts knows it again.

@@ -1,7 +1,6 @@
 #include "simulator/graph/op_units.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -20,11 +19,11 @@ void AddOp(const Op& op, std::span<const double> us, const Cluster& cluster, OpU
   double total_us = 0;
   int64_t may_run = 0;
   for (size_t d = 0; d < us.size(); ++d) {
-    if (std::isnan(us[d])) {
-      unit.allowed[d] = 0;
-    } else {
+    if (MayRunAt(us[d])) {
       total_us += us[d];
       ++may_run;
+    } else {
+      unit.allowed[d] = 0;
     }
   }
   if (std::ranges::count(unit.allowed, 1) == 0) {

@@ -91,7 +91,7 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
   }
   DeviceCosts costs(cluster);
   for (const Op& op : graph.ops()) {
-    if (std::ranges::all_of(costs.Of(op), [](double us) { return std::isnan(us); })) throw NoDeviceFor(op, cluster);
+    if (std::ranges::all_of(costs.Of(op), [](double us) { return !MayRunAt(us); })) throw NoDeviceFor(op, cluster);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -48,8 +47,7 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
   task_.sim = Subgraph(whole.sim, kept);
   const auto devices = static_cast<size_t>(whole.sim.num_devices);
   for (size_t i = 0; i < task_.sim.cost_us.size(); ++i) {
-    if (i % devices >= static_cast<size_t>(replicas.width()))
-      task_.sim.cost_us[i] = std::numeric_limits<double>::quiet_NaN();
+    if (i % devices >= static_cast<size_t>(replicas.width())) task_.sim.cost_us[i] = kMayNotRunUs;
   }
   for (size_t i = 0; i < kept.size(); ++i) {
     if (replicas.ReplicaOf(kept[i]) >= 0) continue;
