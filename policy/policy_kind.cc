@@ -50,7 +50,8 @@ std::unique_ptr<Model> PolicyKind::MakeGpuModel(const PolicyShape& shape, const 
 }
 
 std::string PolicyKind::ToOnnx(const PolicyWeights& /*weights*/) const {
-  throw BadInput(StrCat("a policy of kind ", name(), " cannot be written as ONNX, expected one of kind placeto"));
+  EMPLACE_CHECK(writes_onnx());
+  return {};
 }
 
 std::optional<std::string> PolicyKind::CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const {

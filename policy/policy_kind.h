@@ -101,8 +101,10 @@ class PolicyKind {
   virtual std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
                                               int32_t gpu) const;
 
-  // The bytes of an ONNX model of the network, for runtimes other than ours; the kind says what goes in and comes out.
-  // As it is here, throws BadInput: the kind has none. REQUIRES: weights are of this kind.
+  // Whether the network can be written as an ONNX model, for runtimes other than ours.
+  virtual bool writes_onnx() const { return false; }
+  // The bytes of this model; the kind says what goes in and comes out. REQUIRES: writes_onnx(), weights are of this
+  // kind.
   virtual std::string ToOnnx(const PolicyWeights& weights) const;
 
   virtual RewardTime reward_time() const = 0;

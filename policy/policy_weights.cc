@@ -21,7 +21,6 @@ constexpr char kPolicyFormat[] = "emplace.policy/1";
 constexpr char kFormatKey[] = "format";
 constexpr char kVersionKey[] = "version";
 constexpr char kKindKey[] = "kind";
-constexpr char kKindBeforeThereWereKinds[] = "placeto";
 constexpr char kNumDevices[] = "num_devices";
 
 std::string ShapeKey(const std::string& size) { return "shape." + size; }
@@ -70,7 +69,7 @@ void AppendParameter(const SafetensorsFile& file, const ParameterSpec& parameter
 
 PolicyShape TakeShape(std::map<std::string, std::string>& metadata, const std::string& name) {
   PolicyShape shape;
-  shape.kind = metadata.contains(kKindKey) ? TakeText(metadata, kKindKey, name) : kKindBeforeThereWereKinds;
+  shape.kind = metadata.contains(kKindKey) ? TakeText(metadata, kKindKey, name) : kDefaultPolicyKind;
   const PolicyKind* const kind = FindPolicyKindIfAny(shape.kind);
   if (kind == nullptr) {
     throw BadInput(StrCat(name, ": a policy of kind '", shape.kind, "', expected one of ",

@@ -38,7 +38,10 @@ CORNERS = {
 }
 # The only files outside a kind's folder that may name the kind: the list of all, that of those on LibTorch, and that of those with
 # kernels for a GPU. tools/bench measures kernels of kinds.
-KIND_LISTS = ("policy/policy_kinds.cc", "policy/torch/torch_kinds.cc", "policy/models.cc", "tools/bench/")
+KIND_LISTS = ("policy/policy_kinds.cc", "policy/torch_kinds.cc", "policy/models.cc", "tools/bench/")
+# A kind's name as a string. The name of the kind by default stands in policy_shape.h; a key of JSON is none.
+NAME_FOLDERS = ("policy", "actor", "learner", "api", "tools", "python")
+NAMES_DEFAULT = "policy/policy_shape.h"
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -53,29 +56,43 @@ def kind_folders() -> list[str]:
     return sorted(path.parent.relative_to(ROOT).as_posix() + "/" for path in (ROOT / "policy").glob("*/*_kind.h"))
 
 
+def sources():
+    """(folder of the table, name, text) of each file."""
+    for folder in MAY_INCLUDE:
+        for path in sorted((ROOT / folder).rglob("*")):
+            name = path.relative_to(ROOT).as_posix()
+            if path.suffix in {".h", ".cc", ".cu"} and folder_of(name) == folder:
+                yield folder, name, path.read_text()
+
+
+def wrong_includes(folder: str, name: str, text: str, kinds: list[str]):
+    allowed = MAY_INCLUDE[folder]
+    for included in INCLUDE.findall(text):
+        if folder_of(included) in {*MAY_INCLUDE, "tests"} - allowed:
+            yield f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}"
+        for kind in kinds:
+            if included.startswith(kind) and not name.startswith((kind, *KIND_LISTS)):
+                yield f"{name}: includes {included}, which only {kind} and {', '.join(KIND_LISTS)} may"
+        for pattern, corners in CORNERS.items():
+            if re.match(pattern, included) and not any(re.match(corner, name) for corner in corners):
+                yield f"{name}: includes {included}, which only {', '.join(corners)} may"
+
+
+def wrong_names(name: str, text: str, kinds: list[str]):
+    if not name.startswith(NAME_FOLDERS) or name.startswith((*kinds, *KIND_LISTS, NAMES_DEFAULT)):
+        return
+    names = "|".join(kind.rstrip("/").split("/")[-1] for kind in kinds)
+    for kind in re.findall(rf'(?<!\[)"({names})"', text):
+        yield f"{name}: names the kind {kind}, which only policy/{kind}/ and {', '.join(KIND_LISTS)} may"
+
+
 def main() -> int:
     kinds = kind_folders()
     matrix = collections.Counter()
     problems = []
-    for folder, allowed in MAY_INCLUDE.items():
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix not in {".h", ".cc", ".cu"}:
-                continue
-            name = path.relative_to(ROOT).as_posix()
-            if folder_of(name) != folder:
-                continue
-            for included in INCLUDE.findall(path.read_text()):
-                target = folder_of(included)
-                if target in MAY_INCLUDE:
-                    matrix[folder, target] += 1
-                if target in {*MAY_INCLUDE, "tests"} - allowed:
-                    problems.append(f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}")
-                for kind in kinds:
-                    if included.startswith(kind) and not name.startswith((kind, *KIND_LISTS)):
-                        problems.append(f"{name}: includes {included}, which only {kind} and {', '.join(KIND_LISTS)} may")
-                for pattern, corners in CORNERS.items():
-                    if re.match(pattern, included) and not any(re.match(corner, name) for corner in corners):
-                        problems.append(f"{name}: includes {included}, which only {', '.join(corners)} may")
+    for folder, name, text in sources():
+        matrix.update((folder, folder_of(included)) for included in INCLUDE.findall(text))
+        problems += [*wrong_includes(folder, name, text, kinds), *wrong_names(name, text, kinds)]
     if "--quiet" not in sys.argv[1:]:
         folders = list(MAY_INCLUDE)
         print(f"{'includes of':12}" + "".join(f"{f:>12}" for f in folders))

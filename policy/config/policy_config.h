@@ -5,11 +5,12 @@
 #include <string>
 
 #include "common/config/field_table.h"
+#include "policy/policy_shape.h"
 
 namespace emplace {
 
 struct PolicyConfig {
-  std::string kind = "placeto";
+  std::string kind = kDefaultPolicyKind;
   std::string initial;
   // The values of the kind's own keys, by name. Empty: the defaults; a configuration that was read has all of them.
   std::map<std::string, ConfigField::Value> own;

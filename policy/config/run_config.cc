@@ -81,9 +81,10 @@ void CheckEvolution(const RunConfig& config, const std::string& source) {
   const TrainingConfig& training = config.training;
   const bool plans = FindPolicyKind(config.policy.kind).plans();
   if (plans != training.evolves()) {
-    throw BadInput(StrCat(source, ": policy.kind is ", config.policy.kind, ", expected ",
-                          plans ? "training.objective: evolution, by which alone it is trained"
-                                : "planner, as training.objective is evolution"));
+    throw BadInput(StrCat(
+        source, ": policy.kind is ", config.policy.kind, ", expected ",
+        plans ? "training.objective: evolution, by which alone it is trained"
+              : StrCat(Join(PolicyKindNames(&PolicyKind::plans), ", "), ", as training.objective is evolution")));
   }
   if (config.workload.endless() && !training.evolves()) {
     throw BadInput(

@@ -68,6 +68,7 @@ class Placeto final : public FieldsKind<PlacetoKeys> {
   }
   std::string WhyNoGpu(const PolicyShape& /*shape*/) const override { return "this build is without CUDA"; }
 
+  bool writes_onnx() const override { return true; }
   std::string ToOnnx(const PolicyWeights& weights) const override { return PlacetoToOnnx(weights); }
 };
 

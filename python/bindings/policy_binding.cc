@@ -83,7 +83,7 @@ void BindPolicy(nb::module_& module) {
           "path"_a, "Reads a policy.safetensors, or the best policy so far of a run directory.")
       .def_prop_ro(
           "kind", [](const LoadedPolicy& policy) { return policy.weights.shape.kind; },
-          "Its architecture: placeto, ...")
+          "Its architecture, as `policy.kind` of a configuration.")
       .def_prop_ro(
           "num_devices", [](const LoadedPolicy& policy) { return policy.weights.shape.num_devices; },
           "Number of devices of the machines on which it places; 0: any number.")
@@ -95,11 +95,11 @@ void BindPolicy(nb::module_& module) {
       .def(
           "save_onnx",
           [](const LoadedPolicy& policy, const std::filesystem::path& path) {
-            WriteFileAtomically(path, FindPolicyKind(policy.weights.shape.kind).ToOnnx(policy.weights));
+            WriteFileAtomically(path, PolicyToOnnx(policy.weights));
           },
           "path"_a,
-          "Writes the network as an ONNX model, whose inputs say what they hold. Raises BadInput for a policy that is\n"
-          "not of kind placeto.")
+          "Writes the network as an ONNX model, whose inputs say what they hold. Raises BadInput for a kind of policy\n"
+          "that has none.")
       .def("__getstate__",
            [](const LoadedPolicy& policy) {
              const std::string bytes = SerializePolicy(policy.weights);

@@ -60,7 +60,7 @@ TOYS = [
           "    case TrainingObjective::kToy:\n      return {LossKind::kToy, 0, entropy_weight};\n    case TrainingObjective::kPpo:\n"),
          ("policy/config/training_config.h", "{ kReinforce, kPpo, kEvolution }", "{ kReinforce, kPpo, kEvolution, kToy }"),
          ("policy/config/training_config.cc", '{TrainingObjective::kPpo, "ppo"},\n',
-          '{TrainingObjective::kPpo, "ppo"},\n              {TrainingObjective::kToy, "toy"},\n'),
+          '{TrainingObjective::kPpo, "ppo"},\n              {TrainingObjective::kToy, "toy_loss"},\n'),
          ("learner/CMakeLists.txt", "update/objective/reinforce_loss.cc", "update/objective/reinforce_loss.cc update/objective/toy_loss.cc")]),
 ]
 
@@ -134,7 +134,7 @@ def table_of(policy):
 
 def train(tree):
     run("training", ["launch/cluster.sh", "configs/smoke.yaml", "--dir", tree / "run", "--actors", "1",
-                     "--set", f"policy.kind={NAME}", "--set", "policy.rows=3", "--set", f"training.objective={NAME}",
+                     "--set", f"policy.kind={NAME}", "--set", "policy.rows=3", "--set", f"training.objective={NAME}_loss",
                      "--set", "training.sync=lockstep", "--set", "training.iterations=40", "--set", "training.max_minutes=5"],
         tree, EMPLACE_BIN=str(tree / "build/bin"))
     metadata, table = table_of(tree / "run/policy.safetensors")

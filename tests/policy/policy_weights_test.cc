@@ -238,7 +238,10 @@ TEST(PolicyWeights, LoadNamesTheFile) {
 }
 
 TEST(PolicyKind, OneWithoutOnnxSaysSo) {
-  EXPECT_THAT(BadInputOf([] { FindPolicyKind("sgdp").ToOnnx({}); }), HasSubstr("a policy of kind sgdp cannot"));
+  PolicyWeights of_sgdp;
+  of_sgdp.shape.kind = "sgdp";
+  EXPECT_THAT(BadInputOf([&] { PolicyToOnnx(of_sgdp); }),
+              HasSubstr("a policy of kind sgdp cannot be written as ONNX, expected one of kind placeto"));
 }
 
 }  // namespace

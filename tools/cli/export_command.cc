@@ -158,7 +158,7 @@ int Export(const ExportArguments& args) {
   // All that can be wrong with what is asked for comes before the first file.
   std::optional<RunPolicy> policy;
   if (!args.policy.empty() || !args.onnx.empty()) policy = BestPolicy(run);
-  const std::string onnx = args.onnx.empty() ? "" : FindPolicyKind(policy->weights.shape.kind).ToOnnx(policy->weights);
+  const std::string onnx = args.onnx.empty() ? "" : PolicyToOnnx(policy->weights);
   std::optional<FoundGraph> graph;
   if (!args.placement.empty()) graph = FindGraph(ReadGraphs(run), args.graph, args.run);
 
@@ -201,9 +201,11 @@ void AddExportCommand(CLI::App& app, std::function<int()>& run) {
       app.add_subcommand("export", "Copy the best policy and placements found so far out of a run directory");
   command->add_option("run", args->run, "Run directory; its run may still be going on")->required();
   command->add_option("--policy", args->policy, "File to write the best policy to, *.safetensors");
-  command->add_option("--onnx", args->onnx,
-                      "File to write the best policy to as an ONNX model, *.onnx; its inputs say what they hold. For "
-                      "policies of kind placeto");
+  command->add_option(
+      "--onnx", args->onnx,
+      StrCat("File to write the best policy to as an ONNX model, *.onnx; its inputs say what they hold. "
+             "For policies of kind ",
+             Join(PolicyKindNames(&PolicyKind::writes_onnx), ", ")));
   CLI::Option* const graph = command->add_option(
       "--graph", args->graph, "Name of the training graph whose best placement to write; needs --placement");
   CLI::Option* const placement =
