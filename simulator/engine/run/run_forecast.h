@@ -33,8 +33,6 @@ class RunForecast {
   }
 
  private:
-  // With these values searches found, after as many evaluations, placements as good as without a forecast, on generated
-  // graphs on 2 and 4 devices; with less patience the placements got worse.
   static constexpr int kMostLateOps = 10;
   static constexpr double kTolerance = 0.005;  // Of the base's makespan.
 

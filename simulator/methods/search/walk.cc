@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-// From one priority that is tried to the next. On 16 pairs of a graph and a machine, 50 to 1,000 were level.
+// From one priority that is tried to the next.
 constexpr uint64_t kMovesToPriority = 200;
 
 }  // namespace
