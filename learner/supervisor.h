@@ -7,8 +7,8 @@
 
 #include "learner/learning_state.h"
 #include "learner/pipeline/pipeline.h"
-#include "learner/pipeline/stage_clock.h"
 #include "learner/run_parts.h"
+#include "learner/stage_clock.h"
 
 namespace emplace {
 

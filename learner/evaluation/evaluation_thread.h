@@ -11,7 +11,7 @@
 #include "common/threads/mutex.h"
 #include "common/threads/pausing_work.h"
 #include "learner/evaluation/evaluator.h"
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 #include "learner/workload.h"
 #include "policy/policy_weights.h"
 

@@ -19,7 +19,7 @@
 #include "learner/intake/episode.h"
 #include "learner/intake/episode_batch.h"
 #include "learner/ledger.h"
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 
 namespace emplace {
 

@@ -12,7 +12,7 @@
 #include "common/threads/mutex.h"
 #include "common/trajectory.h"
 #include "learner/intake/trajectory_check.h"
-#include "learner/pipeline/run_clock.h"
+#include "learner/run_clock.h"
 #include "policy/policy_kind.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/task/placement_task.h"

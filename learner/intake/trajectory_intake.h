@@ -18,7 +18,7 @@
 #include "learner/intake/episode_rules.h"
 #include "learner/intake/measurement_audit.h"
 #include "learner/ledger.h"
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 #include "policy/config/run_config.h"
 #include "simulator/task/placement_task.h"
 

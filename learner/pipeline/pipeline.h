@@ -17,7 +17,7 @@
 #include "common/threads/mutex.h"
 #include "common/threads/queue.h"
 #include "learner/intake/batcher.h"
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 #include "learner/update/update_stage.h"
 
 namespace emplace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 
 namespace emplace {
 

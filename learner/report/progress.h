@@ -5,10 +5,10 @@
 #include <string>
 
 #include "common/threads/mutex.h"
+#include "learner/actors/front_end_stats.h"
 #include "learner/intake/episode_batch.h"
 #include "learner/ledger.h"
-#include "learner/pipeline/front_end.h"
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 #include "policy/config/run_config.h"
 
 namespace emplace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/threads/line_writer.h"
+#include "learner/actors/front_end_stats.h"
 #include "learner/ledger.h"
-#include "learner/pipeline/front_end.h"
 #include "learner/workload.h"
 #include "policy/placer/policy_placer.h"
 #include "policy/policy_weights.h"

@@ -10,7 +10,7 @@
 
 #include "learner/intake/batcher.h"
 #include "learner/ledger.h"
-#include "learner/pipeline/run_clock.h"
+#include "learner/run_clock.h"
 #include "learner/update/updater.h"
 #include "policy/policy_weights.h"
 

@@ -37,7 +37,6 @@
 #include <vector>
 
 #include "common/error.h"
-#include "simulator/engine/queues/priority_run.h"
 #include "simulator/engine/run/placement_change.h"
 #include "simulator/engine/run/run_bound.h"
 #include "simulator/engine/run/run_forecast.h"
@@ -84,7 +83,7 @@ class EventLoopOver final : public EventLoop {
   }
 
   void SetPriority(std::span<const OpIndex> first_to_last) override {
-    if constexpr (std::is_base_of_v<PriorityRun, Run>) {
+    if constexpr (requires { run_.SetPriority(first_to_last); }) {
       EMPLACE_CHECK(first_to_last.size() == run_.num_ops);
       LeaveTry();
       snapshots_.Clear();

@@ -14,7 +14,7 @@
 #include "learner/intake/best_placements.h"
 #include "learner/intake/placement_episodes.h"
 #include "learner/pipeline/front_end.h"
-#include "learner/pipeline/run_clock.h"
+#include "learner/run_clock.h"
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"

@@ -1,4 +1,4 @@
-#include "learner/pipeline/stage_clock.h"
+#include "learner/stage_clock.h"
 
 #include <gtest/gtest.h>
 
