@@ -70,7 +70,7 @@ TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunR
       batcher([&actors](std::chrono::milliseconds timeout) { return actors.front_end.Pop(timeout); },
               PlanBatches(run.config, state, records.plateau), state.ledger, run.clocks[Stage::kBatch],
               actors.dealer.get()),
-      update(*state.updater, run.config.checkpoint.every, state.ledger, records.clock),
+      update(*state.updater, run.config.checkpoint, state.ledger, records.clock),
       publisher(run.config, run.workload.graphs_hash, state.rng,
                 {.weights = actors.weights,
                  .front_end = actors.front_end,

@@ -12,13 +12,14 @@ constexpr int64_t kMostSkipped = 100;  // Updates in a row.
 
 }  // namespace
 
-UpdateStage::UpdateStage(Updater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock)
+UpdateStage::UpdateStage(Updater& updater, const CheckpointConfig& checkpoints, Ledger& ledger, const RunClock& clock)
     : updater_(updater),
-      checkpoint_every_(checkpoint_every),
+      checkpoints_(checkpoints),
       ledger_(ledger),
       clock_(clock),
-      updates_(static_cast<int64_t>(updater.weights().version)) {
-  EMPLACE_CHECK(checkpoint_every > 0);
+      updates_(static_cast<int64_t>(updater.weights().version)),
+      last_checkpoint_s_(clock.seconds()) {
+  EMPLACE_CHECK(checkpoints.every > 0);
   TakeFromUpdater();
 }
 
@@ -38,8 +39,16 @@ UpdateResult UpdateStage::Train(const Batch& batch) {
   result.weights = weights_;
   result.policy = policy_;
   updates_ = static_cast<int64_t>(weights_->version);
-  if (updates_ % checkpoint_every_ == 0) result.snapshot = Save();
+  if (CheckpointIsDue()) {
+    result.snapshot = Save();
+    last_checkpoint_s_ = result.snapshot->train_seconds;
+  }
   return result;
+}
+
+bool UpdateStage::CheckpointIsDue() const {
+  if (updates_ % checkpoints_.every == 0) return true;
+  return checkpoints_.seconds > 0 && clock_.seconds() - last_checkpoint_s_ >= checkpoints_.seconds;
 }
 
 void UpdateStage::TakeFromUpdater() {

@@ -12,6 +12,7 @@
 #include "learner/ledger.h"
 #include "learner/run_clock.h"
 #include "learner/update/updater.h"
+#include "policy/config/learner_config.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {
@@ -31,14 +32,14 @@ struct UpdateResult {
   std::shared_ptr<const PolicyWeights> policy;   // To place with, as Updater has it.
   UpdateStats stats;
   BatchStats batch_stats;            // Statistics of the update's batch.
-  std::optional<Snapshot> snapshot;  // Set when a checkpoint is due.
+  std::optional<Snapshot> snapshot;  // Set when a checkpoint is due: CheckpointConfig.
 };
 
 // For one thread at a time, except updates().
 class UpdateStage {
  public:
-  // A checkpoint is due every `checkpoint_every` updates. REQUIRES: updater, ledger and clock outlive the stage.
-  UpdateStage(Updater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock);
+  // REQUIRES: updater, ledger and clock outlive the stage.
+  UpdateStage(Updater& updater, const CheckpointConfig& checkpoints, Ledger& ledger, const RunClock& clock);
 
   // Makes the update of a batch. An update whose gradient is no finite number is skipped: the weights stay. Throws
   // RunFailed when a hundred in a row were, for then nothing is learned any more. REQUIRES: the batch is for the
@@ -51,9 +52,10 @@ class UpdateStage {
 
  private:
   void TakeFromUpdater();
+  bool CheckpointIsDue() const;
 
   Updater& updater_;
-  const int64_t checkpoint_every_;
+  const CheckpointConfig checkpoints_;
   Ledger& ledger_;
   const RunClock& clock_;
   // Copies of what the updater has.
@@ -61,6 +63,7 @@ class UpdateStage {
   std::shared_ptr<const PolicyWeights> policy_;
   std::atomic<int64_t> updates_;
   int64_t skipped_in_a_row_ = 0;
+  double last_checkpoint_s_;  // By the clock.
 };
 
 }  // namespace emplace

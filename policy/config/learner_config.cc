@@ -53,7 +53,10 @@ FieldTable<EvaluationConfig> EvaluationFields() {
 FieldTable<CheckpointConfig> CheckpointFields() {
   using C = CheckpointConfig;
   FieldTable<C> t;
-  t.Field("every", &C::every).Range(1, kMostUpdates).Help("Number of updates between two checkpoints.");
+  t.Field("every", &C::every).Range(1, kMostUpdates).Help("Most updates between two checkpoints.");
+  t.Field("seconds", &C::seconds)
+      .Range(0, 1e6)
+      .Help("Most seconds between two checkpoints, for policies whose updates take long; 0: any number.");
   t.Field("keep", &C::keep)
       .Range(1, 1e6)
       .Help("Number of latest checkpoints that are kept; the best policy is kept besides.");

@@ -28,6 +28,7 @@ struct EvaluationConfig {
 
 struct CheckpointConfig {
   int64_t every = 50;
+  double seconds = 60;
   int64_t keep = 3;
 };
 

@@ -14,7 +14,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = ROOT / "build/bin"
 # No evaluations and no checkpoints on the way, which are not what is measured.
-QUIET = ["training.sync=lockstep", "training.max_minutes=0", "training.device=cpu", "evaluation.every=0", "checkpoint.every=1000000"]
+QUIET = ["training.sync=lockstep", "training.max_minutes=0", "training.device=cpu", "evaluation.every=0",
+         "checkpoint.every=1000000", "checkpoint.seconds=0"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -126,7 +126,7 @@ def learner_killed_lockstep(drill: Drill) -> str:
 
 def learner_killed_at_its_end(drill: Drill) -> str:
     """Told to stop, and killed while it still waits for actors to say goodbye: nothing that it has learned is lost."""
-    training = Training(drill.folder, sets=["checkpoint.every=1000000", "evaluation.every=1000000"])
+    training = Training(drill.folder, sets=["checkpoint.every=1000000", "checkpoint.seconds=0", "evaluation.every=1000000"])
     training.start()
     training.wait_for_version(20)
     for actor in training.actors.values():

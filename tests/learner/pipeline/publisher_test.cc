@@ -55,7 +55,7 @@ class PublisherTest : public testing::Test {
     intake_.emplace(*rules_, workload_.train, config_, ledger_, *sessions_, clocks_[Stage::kCheck]);
     front_end_.emplace(config_.network, *sessions_, *weights_, *intake_, clocks_[Stage::kReceive]);
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate], measuring_);
-    update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
+    update_.emplace(*updater_, config_.checkpoint, ledger_, clock_);
     publisher_.emplace(
         config_, workload_.graphs_hash, Rng(5),
         Publisher::Outputs{*weights_, *front_end_, *evaluation_, *metrics_, *progress_, [this] { WritePlacements(); },

@@ -11,6 +11,13 @@
 namespace emplace {
 namespace {
 
+CheckpointConfig EveryUpdates(int64_t every) {
+  CheckpointConfig config;
+  config.every = every;
+  config.seconds = 0;
+  return config;
+}
+
 class UpdateStageTest : public testing::Test {
  protected:
   UpdateStageTest() : tasks_(TwoDeviceTasks(1, 3)), actor_(ledger_.Join("a", 1, 1)) {
@@ -44,7 +51,7 @@ class UpdateStageTest : public testing::Test {
 
 TEST_F(UpdateStageTest, EachUpdateRaisesTheVersionAndIsCounted) {
   const auto updater = MakeUpdater(SmallPolicy(1, 4));
-  UpdateStage stage(*updater, 100, ledger_, clock_);
+  UpdateStage stage(*updater, EveryUpdates(100), ledger_, clock_);
   EXPECT_EQ(stage.updates(), 4);
   for (PolicyVersion version = 4; version < 9; ++version) {
     Batch batch = BatchFor(version);
@@ -65,7 +72,7 @@ TEST_F(UpdateStageTest, FailsWhenNothingIsLearnedAnyMore) {
   auto engine = std::make_unique<FakeEngine>(weights);
   FakeEngine& fake = *engine;
   PolicyUpdater updater(tasks_, config_, weights, std::move(engine));
-  UpdateStage stage(updater, 1000, ledger_, clock_);
+  UpdateStage stage(updater, EveryUpdates(1000), ledger_, clock_);
   PolicyVersion version = 0;
   const auto skip = [&](int updates) {
     fake.gradient_norm = std::nan("");
@@ -87,7 +94,7 @@ TEST_F(UpdateStageTest, FailsWhenNothingIsLearnedAnyMore) {
 
 TEST_F(UpdateStageTest, ASnapshotIsTheStateAfterItsUpdateAndStaysSo) {
   const auto updater = MakeUpdater(SmallPolicy(1));
-  UpdateStage stage(*updater, 3, ledger_, clock_);
+  UpdateStage stage(*updater, EveryUpdates(3), ledger_, clock_);
   std::vector<Batch> batches;
   for (PolicyVersion version = 0; version < 8; ++version) batches.push_back(BatchFor(version));
 
@@ -113,7 +120,7 @@ TEST_F(UpdateStageTest, ASnapshotIsTheStateAfterItsUpdateAndStaysSo) {
   // And whoever goes on from it ends where the run that never stopped has ended.
   const auto resumed = MakeUpdater(*snapshot.weights);
   resumed->LoadState(snapshot.updater);
-  UpdateStage second(*resumed, 3, ledger_, clock_);
+  UpdateStage second(*resumed, EveryUpdates(3), ledger_, clock_);
   for (size_t i = 3; i < batches.size(); ++i) {
     for (Trajectory& trajectory : batches[i].trajectories) {  // The same episodes, sent anew.
       trajectory.sequence = ++sequence_;
@@ -127,9 +134,22 @@ TEST_F(UpdateStageTest, ASnapshotIsTheStateAfterItsUpdateAndStaysSo) {
   ExpectEqual(ends[0].updater, ends[1].updater);
 }
 
+TEST_F(UpdateStageTest, ACheckpointIsDueAfterSomeSecondsToo) {
+  const auto updater = MakeUpdater(SmallPolicy(1));
+  CheckpointConfig config = EveryUpdates(1000);
+  config.seconds = 1e-9;  // Every update takes longer.
+  UpdateStage stage(*updater, config, ledger_, clock_);
+  config.seconds = 1e6;
+  UpdateStage patient(*updater, config, ledger_, clock_);
+  for (PolicyVersion version = 0; version < 6; ++version) {
+    const bool often = version % 2 == 0;
+    EXPECT_EQ((often ? stage : patient).Train(BatchFor(version)).snapshot.has_value(), often);
+  }
+}
+
 TEST_F(UpdateStageTest, ABatchForAnotherVersionIsABug) {
   const auto updater = MakeUpdater(SmallPolicy(1, 4));
-  UpdateStage stage(*updater, 100, ledger_, clock_);
+  UpdateStage stage(*updater, EveryUpdates(100), ledger_, clock_);
   const Batch batch = BatchFor(5);
   EXPECT_DEATH(stage.Train(batch), "version");
 }
