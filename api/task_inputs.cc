@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "api/run_policy.h"
 #include "common/error.h"
@@ -12,6 +11,7 @@
 #include "common/files/shipped_files.h"
 #include "common/parse_number.h"
 #include "common/strings.h"
+#include "common/threads/thread_team.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/grouping.h"
 
@@ -96,7 +96,7 @@ int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
 int Threads(int wanted) {
   if (wanted < 0 || wanted > kMostThreads)
     throw BadInput(StrCat("threads is ", wanted, ", expected at most ", kMostThreads, ", or 0 for one for each core"));
-  return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return wanted > 0 ? wanted : ThreadsForAllCores();
 }
 
 void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,

@@ -9,7 +9,7 @@
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/thread_team.h"
+#include "common/threads/thread_team.h"
 #include "simulator/methods/search_limit.h"
 
 namespace emplace {

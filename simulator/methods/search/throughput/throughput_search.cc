@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/methods/search/thread_team.h"
+#include "common/threads/thread_team.h"
 #include "simulator/methods/search/throughput/load_annealer.h"
 #include "simulator/methods/search/throughput/load_state.h"
 #include "simulator/methods/search_limit.h"

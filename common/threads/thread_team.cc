@@ -1,5 +1,6 @@
-#include "simulator/methods/search/thread_team.h"
+#include "common/threads/thread_team.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -31,6 +32,8 @@ void WaitWhile(const std::atomic<T>& value, T old) {
 }
 
 }  // namespace
+
+int ThreadsForAllCores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 ThreadTeam::ThreadTeam(int threads) {
   EMPLACE_CHECK(threads >= 1);
@@ -79,12 +82,16 @@ void ThreadTeam::Serve(size_t thread) {
 
 // Does the indices that no other thread has taken.
 void ThreadTeam::Work(size_t thread) {
+  size_t index = next_++;
   try {
-    for (size_t index = next_++; index < count_; index = next_++) (*work_)(thread, index);
+    for (; index < count_; index = next_++) (*work_)(thread, index);
   } catch (...) {
     next_ = count_;
     const MutexLock lock(mu_);
-    if (!thrown_) thrown_ = std::current_exception();
+    if (!thrown_ || index < thrower_) {
+      thrown_ = std::current_exception();
+      thrower_ = index;
+    }
   }
 }
 

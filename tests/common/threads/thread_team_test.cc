@@ -1,8 +1,9 @@
-#include "simulator/methods/search/thread_team.h"
+#include "common/threads/thread_team.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
 
 namespace emplace {
 namespace {
@@ -31,9 +32,14 @@ TEST(ThreadTeam, ThrowsWhatWorkThrowsOnceAllHaveEnded) {
         ++working;
         std::this_thread::yield();
         --working;
-        if (index >= thrower) throw std::runtime_error("thrown");
+        if (index >= thrower) throw std::out_of_range(std::to_string(index));
       };
-      EXPECT_THROW(team.ForEach(20, work), std::runtime_error);
+      try {
+        team.ForEach(20, work);
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::out_of_range& thrown) {
+        EXPECT_EQ(thrown.what(), std::to_string(thrower));
+      }
       EXPECT_EQ(working, 0);
       std::atomic<int> calls = 0;
       team.ForEach(20, [&](size_t /*thread*/, size_t /*index*/) { ++calls; });  // As if nothing had been.

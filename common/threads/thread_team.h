@@ -13,6 +13,9 @@
 
 namespace emplace {
 
+// One for each core that this process may use.
+int ThreadsForAllCores();
+
 // Used by the thread that made it, which works as thread 0.
 class ThreadTeam {
  public:
@@ -24,7 +27,8 @@ class ThreadTeam {
 
   int size() const { return static_cast<int>(threads_.size()) + 1; }
   // Calls work(thread, index) once for each index below `count`, lower indices first, and returns after all have
-  // returned. Once one has thrown, no further ones begin, and what was thrown first is thrown in the end.
+  // returned. Once one has thrown, no further ones begin, and what the lowest index has thrown is thrown in the end, as
+  // if one thread had done all.
   void ForEach(size_t count, const std::function<void(size_t thread, size_t index)>& work);
 
  private:
@@ -38,7 +42,8 @@ class ThreadTeam {
   std::atomic<uint64_t> round_ = 0;  // A new number starts a round.
   std::atomic<bool> done_ = false;
   Mutex mu_;
-  std::exception_ptr thrown_ EMPLACE_GUARDED_BY(mu_);  // The first one of the round.
+  std::exception_ptr thrown_ EMPLACE_GUARDED_BY(mu_);  // By the lowest index of the round so far.
+  size_t thrower_ EMPLACE_GUARDED_BY(mu_) = 0;         // That index.
   std::vector<std::jthread> threads_;
 };
 
