@@ -183,6 +183,19 @@ uint64_t WholeNumber(const Json& value, const std::string& place, uint64_t large
   return value.get<uint64_t>();
 }
 
+void AppendJson(std::string_view text, std::string& out) {
+  const auto stays = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (!std::ranges::all_of(text, stays)) {
+    out += Json(text).dump();
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
+void AppendJson(double number, std::string& out) { out += Json(number).dump(); }
+
 std::string JsonLine(const nlohmann::ordered_json& document) {
   return document.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);
 }

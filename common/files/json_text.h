@@ -45,6 +45,11 @@ Error UnknownKey(std::string_view key, std::initializer_list<std::string_view> k
 // the library would throw.
 std::string JsonLine(const nlohmann::ordered_json& document);
 
+// Appends the value as dump() of the library writes it, without a document. Throws as dump() for bytes that are not
+// UTF-8.
+void AppendJson(std::string_view text, std::string& out);
+void AppendJson(double number, std::string& out);
+
 // The value as one line of text for an error, shortened if it is long.
 std::string ShownJson(const nlohmann::json& value);
 

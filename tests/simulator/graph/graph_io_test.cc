@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
@@ -145,6 +148,29 @@ TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
         ASSERT_EQ(again.op(o).inputs[i].producer, graph.op(o).inputs[i].producer);
         ASSERT_EQ(again.op(o).inputs[i].output, graph.op(o).inputs[i].output);
       }
+    }
+  }
+}
+
+TEST(GraphIo, OpsAreTheTextOfTheirDocument) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    Rng rng(seed);
+    std::vector<Op> ops = RandomGraphWithCopies(rng).ops();
+    for (Op& op : ops) {
+      const std::array<std::string, 6> odd = {"", "\"", "\\", "\n\x01\x7f", "é", "a: ^b"};
+      op.name += odd[static_cast<size_t>(rng.UniformInt(0, 5))];
+      op.type = odd[static_cast<size_t>(rng.UniformInt(0, 5))];
+      op.group = odd[static_cast<size_t>(rng.UniformInt(0, 5))];
+      op.cost = OpCost::ByKind(
+          {{"x" + op.type, std::ldexp(rng.Uniform(), static_cast<int>(rng.UniformInt(-60, 50)))}, {"y", 1e15}});
+      if (op.copy_of == Op::kNoCopy) op.attrs_json = R"({"a":[1,2.5,"é"]})";
+    }
+    const std::string json = GraphToJson(OpGraph("odd", std::move(ops)));
+    std::vector<std::string> lines = Split(json, '\n');
+    ASSERT_GT(lines.size(), 2U);
+    for (size_t i = 1; lines[i] != "]}"; ++i) {
+      if (lines[i].ends_with(',')) lines[i].pop_back();
+      ASSERT_EQ(nlohmann::ordered_json::parse(lines[i]).dump(), lines[i]) << "seed " << seed;
     }
   }
 }
