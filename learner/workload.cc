@@ -1,5 +1,6 @@
 #include "learner/workload.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/error.h"
@@ -7,6 +8,7 @@
 #include "common/files/content_hash.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
+#include "common/threads/thread_team.h"
 #include "simulator/families/family.h"
 #include "simulator/families/program/device_kind.h"
 #include "simulator/graph/graph_io.h"
@@ -34,9 +36,7 @@ class WorkloadBuilder {
       AddInstances(InstancePart::kValidation, config_.evolution.validation_instances, workload_.validation);
       AddInstances(InstancePart::kTest, config_.evolution.test_instances, workload_.test);
     } else if (config_.workload.family.empty()) {
-      for (const std::string& path : config_.workload.train_graphs) AddForTraining(Load(path), path);
-      AddFiles(config_.workload.validation_graphs, workload_.validation);
-      AddFiles(config_.workload.test_graphs, workload_.test);
+      AddFiles();
     } else {
       AddFamily();
     }
@@ -48,33 +48,60 @@ class WorkloadBuilder {
   }
 
  private:
-  void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
-    tasks.push_back(WithPlace(StrCat(source, " on ", config_.workload.devices), [&] {
+  struct Prepared {
+    OpGraph graph;
+    std::string hash;  // Of the graph's text.
+    PlacementTask task;
+  };
+
+  PlacementTask TaskFor(const OpGraph& graph, const std::string& source) const {
+    return WithPlace(StrCat(source, " on ", config_.workload.devices), [&] {
       CheckKinds(graph, workload_.cluster);
       const auto max_groups = static_cast<int32_t>(config_.grouping.max_groups);
       return config_.training.evolves() ? PlacementTask::Make(graph, workload_.cluster, max_groups)
                                         : PlacementTask::MakeForEpisodes(graph, workload_.cluster, max_groups);
-    }));
+    });
   }
 
-  void AddInstances(InstancePart part, int64_t count, std::vector<PlacementTask>& tasks) const {
+  // What `make` makes of each index below `count`, on all cores.
+  template <typename Make>
+  auto ForAll(size_t count, const Make& make) {
+    std::vector<std::optional<decltype(make(size_t{}))>> made(count);
+    team_.ForEach(count, [&](size_t /*thread*/, size_t i) { made[i] = make(i); });
+    return made;
+  }
+
+  void AddInstances(InstancePart part, int64_t count, std::vector<PlacementTask>& tasks) {
     const InstanceSource source(config_.instances, part, config_.seed);
-    for (int64_t i = 0; i < count; ++i) tasks.push_back(TaskOf(source.Make(static_cast<uint64_t>(i))));
+    for (auto& task : ForAll(static_cast<size_t>(count), [&](size_t i) { return TaskOf(source.Make(i)); }))
+      tasks.push_back(*std::move(task));
   }
 
-  void AddForTraining(OpGraph graph, const std::string& source) {
-    Add(graph, source, workload_.train);
-    workload_.train_graphs.push_back(std::move(graph));
+  void AddForTraining(Prepared prepared) {
+    workload_.train.push_back(std::move(prepared.task));
+    workload_.train_graphs.push_back(std::move(prepared.graph));
   }
 
-  OpGraph Load(const std::string& path) {
-    OpGraph graph = LoadGraph(path);
-    hashes_ += ContentHash(GraphToJson(graph));
-    return graph;
-  }
-
-  void AddFiles(const std::vector<std::string>& paths, std::vector<PlacementTask>& tasks) {
-    for (const std::string& path : paths) Add(Load(path), path, tasks);
+  void AddFiles() {
+    const WorkloadConfig& config = config_.workload;
+    std::vector<std::string> paths = config.train_graphs;
+    for (const auto* const more : {&config.validation_graphs, &config.test_graphs})
+      paths.insert(paths.end(), more->begin(), more->end());
+    auto prepared = ForAll(paths.size(), [&](size_t i) {
+      OpGraph graph = LoadGraph(paths[i]);
+      std::string hash = ContentHash(GraphToJson(graph));
+      PlacementTask task = TaskFor(graph, paths[i]);
+      return Prepared{std::move(graph), std::move(hash), std::move(task)};
+    });
+    for (size_t i = 0; i < prepared.size(); ++i) {
+      hashes_ += prepared[i]->hash;
+      if (i < config.train_graphs.size()) {
+        AddForTraining(*std::move(prepared[i]));
+      } else {
+        const bool validates = i < config.train_graphs.size() + config.validation_graphs.size();
+        (validates ? workload_.validation : workload_.test).push_back(std::move(prepared[i]->task));
+      }
+    }
   }
 
   void ChooseWithoutValidation() {
@@ -108,26 +135,27 @@ class WorkloadBuilder {
                                 .ranges = config_.workload.ranges};
     Family family = GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder()));
     fs::create_directories(graphs_folder_);
-    for (const std::vector<OpGraph>* const graphs : {&family.graphs, &family.validation}) {
-      for (const OpGraph& graph : *graphs) {
-        const std::string json = GraphToJson(graph);
-        WriteFileAtomically(graphs_folder_ / (graph.name() + ".graph.json"), json);
-        hashes_ += ContentHash(json);
-      }
-    }
-    WriteFileAtomically(graphs_folder_ / "split.json", SplitToJson(options, family));
-    for (const size_t i : family.test) Add(family.graphs[i], family.graphs[i].name(), workload_.test);
-    for (const OpGraph& graph : family.validation) Add(graph, graph.name(), workload_.validation);
-    for (const size_t i : family.train) {
-      const std::string name = family.graphs[i].name();
-      AddForTraining(std::move(family.graphs[i]), name);
-    }
+    const std::string split = SplitToJson(options, family);
+    const size_t graphs = family.graphs.size();
+    auto prepared = ForAll(graphs + family.validation.size(), [&](size_t i) {
+      OpGraph& graph = i < graphs ? family.graphs[i] : family.validation[i - graphs];
+      const std::string json = GraphToJson(graph);
+      WriteFileAtomically(graphs_folder_ / (graph.name() + ".graph.json"), json);
+      PlacementTask task = TaskFor(graph, graph.name());
+      return Prepared{std::move(graph), ContentHash(json), std::move(task)};
+    });
+    WriteFileAtomically(graphs_folder_ / "split.json", split);
+    for (const auto& one : prepared) hashes_ += one->hash;
+    for (const size_t i : family.test) workload_.test.push_back(std::move(prepared[i]->task));
+    for (size_t i = graphs; i < prepared.size(); ++i) workload_.validation.push_back(std::move(prepared[i]->task));
+    for (const size_t i : family.train) AddForTraining(*std::move(prepared[i]));
   }
 
   const RunConfig& config_;
   const fs::path graphs_folder_;
   Workload workload_;
   std::string hashes_;  // Of the graphs, one after the other.
+  ThreadTeam team_{ThreadsForAllCores()};
 };
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "common/error.h"
 #include "common/error_place.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "common/threads/thread_team.h"
 #include "simulator/families/program/lower.h"
 #include "simulator/families/workloads/amoebanet.h"
 #include "simulator/families/workloads/cifar10.h"
@@ -84,18 +86,21 @@ ElementType FloatType(const std::string& dtype) {
 }
 
 std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions& options, const std::string& stream,
-                                  int64_t count, const std::vector<DeviceKind>& kinds) {
+                                  int64_t count, const std::vector<DeviceKind>& kinds, ThreadTeam& team) {
   const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
   const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
   const StepOptions step = {
       .float_type = FloatType(options.dtype), .microbatches = options.microbatches, .runnable = options.calls};
   const Ranges ranges = RangesOf(options);
+  std::vector<std::optional<OpGraph>> made(static_cast<size_t>(count));
+  team.ForEach(made.size(), [&](size_t /*thread*/, size_t i) {
+    Rng rng = root.Fork("graph", i);
+    const std::string name =
+        IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", TwoDigits(static_cast<int64_t>(i)));
+    made[i] = WithPlace("graph " + name, [&] { return Lower(name, family.sample(rng, ranges, step), kinds); });
+  });
   std::vector<OpGraph> graphs;
-  for (int64_t i = 0; i < count; ++i) {
-    Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
-    const std::string name = IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", TwoDigits(i));
-    graphs.push_back(WithPlace("graph " + name, [&] { return Lower(name, family.sample(rng, ranges, step), kinds); }));
-  }
+  for (std::optional<OpGraph>& graph : made) graphs.push_back(*std::move(graph));
   return graphs;
 }
 
@@ -150,8 +155,9 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
   }
   if (options.validation < 0) throw BadInput(StrCat("validation is ", options.validation, ", expected at least 0"));
   Family family;
-  family.graphs = SampleGraphs(entry, options, "", options.count, kinds);
-  family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds);
+  ThreadTeam team(ThreadsForAllCores());
+  family.graphs = SampleGraphs(entry, options, "", options.count, kinds, team);
+  family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds, team);
   Split(options, family);
   return family;
 }

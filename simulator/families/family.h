@@ -34,7 +34,7 @@ struct Family {
 };
 
 // Throws BadInput for an unknown family, size or dtype, a count below 1, a bad range, more than one graph of a
-// single network, or more micro-batches than a graph's batch has examples.
+// single network, or more micro-batches than a graph's batch has examples. Works on all cores.
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
 std::vector<std::string> FamilyNames();
 bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown name.
