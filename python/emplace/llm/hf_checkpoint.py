@@ -8,6 +8,7 @@ import warnings
 from emplace._core import BadInput
 from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
 from emplace.llm.hf_config import Config
+from emplace.llm.hf_layers import LayerKind, layers_of
 from emplace.llm.hf_tensors import layer_tensors, outer_tensors
 from emplace.reading import Unmapped, read_json
 
@@ -24,14 +25,14 @@ def _that_fits(wanted: str, row: int) -> str:
     return "F16" if row % type_sizes(wanted)[0] else wanted
 
 
-def _metadata(config: Config) -> dict[str, int | float | str | list]:
+def _metadata(config: Config, kinds: list[LayerKind]) -> dict[str, int | float | str | list]:
     made = {"block_count": config.layers, "embedding_length": config.hidden, "vocab_size": config.count("vocab_size"),
             "context_length": config.count("max_position_embeddings"), "attention.head_count": config.heads}
     family = config.family
     if family.unlike or family.gemma_4:
-        made |= {"feed_forward_length": [kind.inner for kind in config.kinds],
-                 "attention.head_count": [config.heads if kind.attention else 0 for kind in config.kinds],
-                 "attention.head_count_kv": [kind.key_heads for kind in config.kinds]}
+        made |= {"feed_forward_length": [kind.inner for kind in kinds],
+                 "attention.head_count": [config.heads if kind.attention else 0 for kind in kinds],
+                 "attention.head_count_kv": [kind.key_heads for kind in kinds]}
     else:
         made["feed_forward_length"] = config.count(family.inner, default=0, least=0)
     if family.latent:  # A cache holds the latent vectors, as keys and values of one head.
@@ -39,15 +40,20 @@ def _metadata(config: Config) -> dict[str, int | float | str | list]:
                  "attention.key_length_mla": config.plain + config.rotary, "attention.value_length_mla": config.value,
                  "attention.kv_lora_rank": config.rank, "rope.dimension_count": config.rotary}
     else:
-        width = max(kind.width for kind in config.kinds)
-        made |= {"attention.key_length": width, "attention.value_length": width, "rope.dimension_count": config.rotated()}
+        width = max(kind.width for kind in kinds)
+        rotated = config.count("qk_rope_head_dim", "rotary_dim", default=config.rotated())
+        made |= {"attention.key_length": width, "attention.value_length": width, "rope.dimension_count": rotated}
         made.setdefault("attention.head_count_kv", config.key_heads)
-    if family.indexer:
+    if family.ranks:
         made |= {"attention.indexer.head_count": config.index_heads, "attention.indexer.key_length": config.index_width,
-                 "attention.indexer.top_k": config.count("index_topk")}
+                 "attention.indexer.top_k": config.count("index_topk_blocks" if family.ranks == "blocks" else "index_topk")}
+    if family.compressed:
+        made |= {"attention.sliding_window": config.count("sliding_window"), "attention.compress_ratios": [kind.ratio for kind in kinds],
+                 "attention.output_group_count": config.count("o_groups"), "attention.output_lora_rank": config.count("o_lora_rank"),
+                 "hyper_connection.count": config.lanes}
     if family.gemma_4:
         made |= {"attention.key_length_swa": config.width, "attention.value_length_swa": config.width,
-                 "attention.shared_kv_layers": sum(kind.projected == "q" for kind in config.kinds),
+                 "attention.shared_kv_layers": sum(kind.projected == "q" for kind in kinds),
                  "embedding_length_per_layer_input": config.per_layer}
     if family.delta_gates:
         made |= {"ssm.conv_kernel": config.delta_kernel, "ssm.state_size": config.delta_key, "ssm.group_count": config.delta_keys,
@@ -63,7 +69,7 @@ def _metadata(config: Config) -> dict[str, int | float | str | list]:
     if config.has_experts:
         made |= {"expert_count": config.experts, "expert_feed_forward_length": config.expert_width,
                  "expert_used_count": config.count("num_experts_per_tok", "experts_per_token", "top_k_experts", most=config.experts),
-                 "leading_dense_block_count": [*(kind.experts for kind in config.kinds), True].index(True)}
+                 "leading_dense_block_count": [*(kind.experts for kind in kinds), True].index(True)}
         if config.shared_width:
             made |= {"expert_shared_count": config.count("n_shared_experts", default=1),
                      "expert_shared_feed_forward_length": config.shared_width}
@@ -95,20 +101,24 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         small = _DTYPES[dtype]
 
     def tensor(name: str, shape: tuple[int, ...]) -> Tensor:
-        if len(shape) < 2 or name.endswith((".bias", ".ffn_gate_inp.weight", ".ssm_conv1d.weight")):
+        if name.endswith(".ffn_gate_tid2eid.weight"):
+            return Tensor(name, shape, "I32")
+        if len(shape) < 2 or "hc_" in name or name.endswith((".bias", ".ffn_gate_inp.weight", ".ssm_conv1d.weight", "_ape.weight")):
             return Tensor(name, shape, small)
         inside = quantized is not None and name.startswith("blk.") and (quantized != "MXFP4" or "_exps." in name)
-        wanted = quantized if inside else weight_type or small
+        wanted = ("MXFP4" if fp4_experts and "_exps." in name else quantized) if inside else weight_type or small
         return Tensor(name, shape, _that_fits(wanted, shape[-1]))
 
-    layers = {kind: layer_tensors(config, kind) for kind in set(config.kinds)}
+    fp4_experts = quantized is not None and config.has_fp4_experts()
+    kinds = layers_of(config)
+    layers = {kind: layer_tensors(config, kind) for kind in set(kinds)}
     tensors = [tensor(name, shape) for name, shape in outer_tensors(config)]
-    tensors += [tensor(f"blk.{layer}.{name}", shape) for layer, kind in enumerate(config.kinds) for name, shape in layers[kind]]
+    tensors += [tensor(f"blk.{layer}.{name}", shape) for layer, kind in enumerate(kinds) for name, shape in layers[kind]]
     if is_index and weight_type is None and not quantized and not config.nested and not config.get("num_nextn_predict_layers"):
         _compare(given, sum(tensor.bytes for tensor in tensors))
     file = config.path.resolve()
     return Checkpoint(file.parent.name if file.name == "config.json" else file.stem, config.family.architecture,
-                      _metadata(config), tensors, str(config.path), config.nested)
+                      _metadata(config, kinds), tensors, str(config.path), config.nested)
 
 
 def _compare(index: pathlib.Path, expected: int) -> None:

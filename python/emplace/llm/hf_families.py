@@ -18,13 +18,15 @@ class Family:
     wide_norms: bool = False  # Queries and keys have a norm, as wide as all heads.
     fused: bool = False  # Queries, keys and values are one matrix, and so are gate and up.
     latent: bool = False  # Keys and values are made of a short latent vector, as DeepSeek's are.
-    indexer: bool = False  # Layers rank all tokens by a short key, and attend to the best ones.
+    compressed: bool = False  # Layers see a window, and of what is before it a row for each few tokens, as DeepSeek V4's do.
+    ranks: str = ""  # What layers rank by a short key, to attend to the best ones: "tokens", or "blocks" of them.
     sinks: bool = False  # Each head has a logit that takes attention to nothing.
     expert_width: str = ""  # The key that has the width of an expert; without one there are no experts.
     expert_switch: bool | str = True  # A flag: whether there are experts.
     inner: str = "intermediate_size"  # The key that has the width of a feed-forward network without experts.
     expert_probs_bias: bool = False  # The router has a bias that only the choice of experts sees.
     shared_gate: bool = False  # A gate weighs the experts that each token goes through.
+    shared_width: str = ""  # The key that has the width of all these; without one they are n_shared_experts of the usual width.
     full_every: int = 0  # How often a layer sees more than a window; 0: each does.
     window: str = "sliding_window"  # The key that has the tokens of a window.
     gated: bool = False  # Queries come with as many numbers that weigh what attention gives.
@@ -54,7 +56,10 @@ _GEMMA_4 = Family("gemma4", _BY_KEY, {
 _LLAMA_4 = Family("llama4", _BY_KEY, {
     "head_dim": 128, "intermediate_size_mlp": 16_384, "num_experts_per_tok": 1, "n_shared_experts": 1, "attention_chunk_size": 8192},
     inner="intermediate_size_mlp", expert_width="intermediate_size", full_every=4, window="attention_chunk_size")
-_INDEXED = {"latent": True, "indexer": True, "expert_probs_bias": True, **_MOE}
+_INDEXED = {"latent": True, "ranks": "tokens", "expert_probs_bias": True, **_MOE}
+_SHARED = {"shared_gate": True, "shared_width": "shared_expert_intermediate_size", **_MOE}
+_MINIMAX_3 = Family("minimax-m3", defaults={"head_dim": 128}, head_norms=True, ranks="blocks", inner="dense_intermediate_size",
+                    expert_width="intermediate_size", shared_width="shared_intermediate_size", expert_probs_bias=True)
 FAMILIES = {
     "llama": Family("llama", _BY_KEY | _MLP),
     "llama4": _LLAMA_4,
@@ -64,15 +69,14 @@ FAMILIES = {
     "mixtral": Family("llama", expert_width="intermediate_size"),
     "qwen2": Family("qwen2", dict.fromkeys(_QKV, True)),
     "qwen2_5_vl_text": Family("qwen2vl", dict.fromkeys(_QKV, True)),
-    "qwen2_moe": Family("qwen2moe", dict.fromkeys(_QKV, "qkv_bias"), {"qkv_bias": True}, shared_gate=True, **_MOE),
+    "qwen2_moe": Family("qwen2moe", dict.fromkeys(_QKV, "qkv_bias"), {"qkv_bias": True}, **_SHARED),
     "qwen3": Family("qwen3", _BY_KEY, {"head_dim": 128}, head_norms=True),
     "qwen3_vl_text": Family("qwen3vl", _BY_KEY, {"head_dim": 128}, head_norms=True),
     "qwen3_moe": Family("qwen3moe", _BY_KEY, head_norms=True, **_MOE),
     "qwen3_vl_moe_text": Family("qwen3vlmoe", _BY_KEY, head_norms=True, **_MOE),
-    "qwen3_next": Family("qwen3next", _BY_KEY, _DELTA_DEFAULTS, shared_gate=True, delta_gates=("ssm_ba",), **_DELTA, **_MOE),
+    "qwen3_next": Family("qwen3next", _BY_KEY, _DELTA_DEFAULTS, delta_gates=("ssm_ba",), **_DELTA, **_SHARED),
     "qwen3_5_text": Family("qwen35", _BY_KEY, _DELTA_DEFAULTS, delta_gates=("ssm_beta", "ssm_alpha"), **_DELTA),
-    "qwen3_5_moe_text": Family("qwen35moe", _BY_KEY, _DELTA_DEFAULTS, shared_gate=True, delta_gates=("ssm_beta", "ssm_alpha"), **_DELTA,
-                               **_MOE),
+    "qwen3_5_moe_text": Family("qwen35moe", _BY_KEY, _DELTA_DEFAULTS, delta_gates=("ssm_beta", "ssm_alpha"), **_DELTA, **_SHARED),
     "gemma2": Family("gemma2", _BY_KEY, {"head_dim": 256, "tie_word_embeddings": True}, _AROUND, full_every=2),
     "gemma3": _GEMMA_3,
     "gemma3_text": _GEMMA_3,
@@ -88,8 +92,14 @@ FAMILIES = {
     "deepseek_v2": Family("deepseek2", _LATENT | _MLP, latent=True, **_MOE),
     "deepseek_v3": _DEEPSEEK_3,
     "deepseek_v32": Family("deepseek32", _LATENT, **_INDEXED),
+    "deepseek_v4": Family("deepseek4", defaults={
+        "num_key_value_heads": 1, "head_dim": 512, "partial_rotary_factor": 0.125, "q_lora_rank": 1024, "sliding_window": 128, "o_groups": 8,
+        "o_lora_rank": 1024, "index_n_heads": 64, "index_head_dim": 128, "index_topk": 512, "hc_mult": 4, "num_hash_layers": 3,
+        "n_shared_experts": 1}, compressed=True, ranks="tokens", sinks=True, expert_probs_bias=True, **_MOE),
     "kimi_k2": _DEEPSEEK_3,
     "minimax_m2": Family("minimax-m2", wide_norms=True, expert_width="intermediate_size", expert_probs_bias=True),
+    "minimax_m3_vl": _MINIMAX_3,
+    "minimax_m3_vl_text": _MINIMAX_3,
     "dots1": Family("dots1", _BY_KEY, head_norms=True, expert_probs_bias=True, **_MOE),
     "gpt_oss": Family("gpt-oss", _BY_KEY | _EXPERTS, {"attention_bias": True, "head_dim": 64, "num_key_value_heads": 8}, _BEFORE,
                       sinks=True, expert_width="intermediate_size", full_every=2),

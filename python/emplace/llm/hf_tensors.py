@@ -4,7 +4,8 @@ convert_hf_to_gguf.py of llama.cpp has the names.
 """
 from collections.abc import Iterator
 
-from emplace.llm.hf_config import Config, LayerKind
+from emplace.llm.hf_config import Config
+from emplace.llm.hf_layers import LayerKind
 
 _Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and its shape.
 
@@ -25,6 +26,11 @@ def _attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
             yield "attn_k_norm", (keys if family.wide_norms else kind.width,)
     if family.sinks:
         yield "attn_sinks", (config.heads,)
+    if kind.indexer:
+        yield "indexer.q_proj.weight", (config.index_heads * config.index_width, config.hidden)
+        yield "indexer.k_proj.weight", (config.index_width, config.hidden)
+        yield "indexer.q_norm.weight", (config.index_width,)
+        yield "indexer.k_norm.weight", (config.index_width,)
 
 
 def _latent_attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
@@ -49,6 +55,39 @@ def _latent_attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
         yield "indexer.proj.weight", (config.index_heads, config.hidden)
 
 
+def _compressed_attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
+    queries, query_rank = config.heads * kind.width, config.count("q_lora_rank")
+    groups, rows = config.count("o_groups"), config.count("o_groups") * config.count("o_lora_rank")
+    yield "attn_q_a", (query_rank, config.hidden)
+    yield "attn_q_a_norm", (query_rank,)
+    yield "attn_q_b", (queries, query_rank)
+    yield "attn_kv", (kind.width, config.hidden)
+    yield "attn_kv_a_norm", (kind.width,)
+    yield "attn_output_a", (rows, queries // groups)
+    yield "attn_output_b", (config.hidden, rows)
+    yield "attn_sinks", (config.heads,)
+    if kind.ratio:
+        yield from _compressor(config, kind, "attn", kind.width)
+    if kind.indexer:
+        yield from _compressor(config, kind, "indexer", config.index_width)
+        yield "indexer.attn_q_b.weight", (config.index_heads * config.index_width, query_rank)
+        yield "indexer.proj.weight", (config.index_heads, config.hidden)
+    mixes = (2 + config.lanes) * config.lanes
+    for part in ("attn", "ffn"):
+        yield f"hc_{part}_fn", (mixes, config.lanes * config.hidden)
+        yield f"hc_{part}_base", (mixes,)
+        yield f"hc_{part}_scale", (3,)
+
+
+def _compressor(config: Config, kind: LayerKind, part: str, width: int) -> Iterator[_Shape]:
+    """What makes one row of a few tokens; where the rows are ranked, they overlap, and so are made twice as wide."""
+    rows = width * (2 if kind.indexer else 1)
+    yield f"{part}_compressor_kv", (rows, config.hidden)
+    yield f"{part}_compressor_gate", (rows, config.hidden)
+    yield f"{part}_compressor_ape", (kind.ratio, rows)
+    yield f"{part}_compressor_norm", (width,)
+
+
 def _delta_net(config: Config) -> Iterator[_Shape]:
     keys, values, gates = config.delta_keys * config.delta_key, config.delta_values * config.delta_value, config.family.delta_gates
     yield "attn_qkv", (2 * keys + values, config.hidden)
@@ -69,9 +108,11 @@ def _feed_forward(config: Config, suffix: str, width: int, *experts: int) -> Ite
     yield f"ffn_down{suffix}", (*experts, config.hidden, width)
 
 
-def _experts(config: Config) -> Iterator[_Shape]:
+def _experts(config: Config, kind: LayerKind) -> Iterator[_Shape]:
     yield "ffn_gate_inp", (config.experts, config.hidden)
-    if config.family.expert_probs_bias:
+    if kind.hashed:
+        yield "ffn_gate_tid2eid", (config.count("vocab_size"), config.count("num_experts_per_tok"))
+    elif config.family.expert_probs_bias:
         yield "exp_probs_b.bias", (config.experts,)
     yield from _feed_forward(config, "_exps", config.expert_width, config.experts)
     if config.shared_width:
@@ -105,6 +146,9 @@ def outer_tensors(config: Config) -> list[_Shape]:
     found: list[_Shape] = [("token_embd.weight", table), ("output_norm.weight", table[1:])]
     if not config.flag("tie_word_embeddings"):
         found.append(("output.weight", table))
+    if config.family.compressed:
+        found += [("output_hc_fn.weight", (config.lanes, config.lanes * config.hidden)), ("output_hc_base.weight", (config.lanes,)),
+                  ("output_hc_scale.weight", (1,))]
     if config.per_layer:
         rows = config.layers * config.per_layer
         found += [("per_layer_token_embd.weight", (config.count("vocab_size_per_layer_input"), rows)),
@@ -117,6 +161,8 @@ def layer_tensors(config: Config, kind: LayerKind) -> list[_Shape]:
     found: list[_Shape] = [(name, (config.hidden,)) for name in config.family.norms if name not in absent]
     if kind.attention == "latent":
         found += _latent_attention(config, kind)
+    elif kind.attention == "compressed":
+        found += _compressed_attention(config, kind)
     elif kind.attention == "heads":
         found += _attention(config, kind)
     elif kind.attention == "delta":
@@ -124,7 +170,7 @@ def layer_tensors(config: Config, kind: LayerKind) -> list[_Shape]:
     elif kind.attention == "linear":
         found.append(("attn_output", (config.hidden, config.hidden)))
     if kind.experts:
-        found += _gemma_4_experts(config) if config.family.gemma_4 else _experts(config)
+        found += _gemma_4_experts(config) if config.family.gemma_4 else _experts(config, kind)
     if kind.inner:
         found += _feed_forward(config, "", kind.inner)
     if config.family.gemma_4:
