@@ -1,5 +1,6 @@
 #include "learner/workload.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -65,9 +66,10 @@ class WorkloadBuilder {
 
   // What `make` makes of each index below `count`, on all cores.
   template <typename Make>
-  auto ForAll(size_t count, const Make& make) {
+  static auto ForAll(size_t count, const Make& make) {
     std::vector<std::optional<decltype(make(size_t{}))>> made(count);
-    team_.ForEach(count, [&](size_t /*thread*/, size_t i) { made[i] = make(i); });
+    ThreadTeam team(std::clamp(static_cast<int>(count), 1, ThreadsForAllCores()));
+    team.ForEach(count, [&](size_t /*thread*/, size_t i) { made[i] = make(i); });
     return made;
   }
 
@@ -155,7 +157,6 @@ class WorkloadBuilder {
   const fs::path graphs_folder_;
   Workload workload_;
   std::string hashes_;  // Of the graphs, one after the other.
-  ThreadTeam team_{ThreadsForAllCores()};
 };
 
 }  // namespace

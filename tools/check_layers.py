@@ -39,7 +39,7 @@ CORNERS = {
 # The only files outside a kind's folder that may name the kind: the list of all, that of those on LibTorch, and that of those with
 # kernels for a GPU. tools/bench measures kernels of kinds.
 KIND_LISTS = ("policy/policy_kinds.cc", "policy/torch_kinds.cc", "policy/models.cc", "tools/bench/")
-# A kind's name as a string. The name of the kind by default stands in policy_shape.h; a key of JSON is none.
+# Where a kind's name as a string is an error: but for the name of the kind by default. A look-up by key, ["planner"], is none.
 NAME_FOLDERS = ("policy", "actor", "learner", "api", "tools", "python")
 NAMES_DEFAULT = "policy/policy_shape.h"
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)

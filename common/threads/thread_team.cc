@@ -1,5 +1,7 @@
 #include "common/threads/thread_team.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -33,7 +35,11 @@ void WaitWhile(const std::atomic<T>& value, T old) {
 
 }  // namespace
 
-int ThreadsForAllCores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+int ThreadsForAllCores() {
+  cpu_set_t own;  // Of all cores, those that a job may use, where a scheduler has bound it to some.
+  if (::sched_getaffinity(0, sizeof own, &own) == 0) return std::max(1, CPU_COUNT(&own));
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 ThreadTeam::ThreadTeam(int threads) {
   EMPLACE_CHECK(threads >= 1);

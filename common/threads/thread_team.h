@@ -1,5 +1,5 @@
-// Threads that share out short pieces of work again and again. Starting a piece costs some microseconds at most,
-// because the threads wait actively for a while before they sleep.
+// Threads that share out pieces of work. Starting a piece costs some microseconds at most, because the threads wait
+// actively for a while before they sleep, so that pieces may be short.
 #pragma once
 
 #include <atomic>

@@ -56,7 +56,9 @@ FieldTable<CheckpointConfig> CheckpointFields() {
   t.Field("every", &C::every).Range(1, kMostUpdates).Help("Most updates between two checkpoints.");
   t.Field("seconds", &C::seconds)
       .Range(0, 1e6)
-      .Help("Most seconds between two checkpoints, for policies whose updates take long; 0: any number.");
+      .Help(
+          "Seconds after a checkpoint from which on the next update writes one, too, for policies whose updates take "
+          "long; 0: never.");
   t.Field("keep", &C::keep)
       .Range(1, 1e6)
       .Help("Number of latest checkpoints that are kept; the best policy is kept besides.");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "common/error.h"
 #include "common/error_place.h"
@@ -155,7 +156,8 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
   }
   if (options.validation < 0) throw BadInput(StrCat("validation is ", options.validation, ", expected at least 0"));
   Family family;
-  ThreadTeam team(ThreadsForAllCores());
+  const int64_t most = std::max(options.count, options.validation);
+  ThreadTeam team(static_cast<int>(std::clamp<int64_t>(most, 1, ThreadsForAllCores())));
   family.graphs = SampleGraphs(entry, options, "", options.count, kinds, team);
   family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds, team);
   Split(options, family);

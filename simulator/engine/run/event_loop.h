@@ -33,7 +33,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "common/error.h"

@@ -1,5 +1,5 @@
 // `auto`: the best of a portfolio of methods, improved by a search until the time or the budget is over. For
-// Objective::kThroughput these are another portfolio and another search (throughput_search.h).
+// Objective::kThroughput these are another portfolio and another search (throughput/throughput_search.h).
 #pragma once
 
 #include "simulator/methods/placement_method.h"

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "common/threads/thread_team.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
-#include "common/threads/thread_team.h"
 #include "simulator/methods/search_limit.h"
 
 namespace emplace {

@@ -207,8 +207,9 @@ class PortfolioSearch {
                               Beats(found_.ordered()->entry.score, found_.unordered()->score, plan_.phases.large_gain);
     bool without = false;  // Whether some threads go on without orders.
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
-      without = AddUnordered(space, progress, end);
-      if (limit_.Ended()) return;
+      const std::optional<bool> pays = AddUnordered(space, progress, end);
+      if (!pays) return;
+      without = *pays;
     }
     AddOrdered(space, end, without);
   }
@@ -219,13 +220,13 @@ class PortfolioSearch {
   }
 
   // Adds what a walk without orders finds in the first part of what is left, and its ranks. Returns whether these make
-  // it so much longer that some threads are to go on without orders.
-  bool AddUnordered(const SearchSpace& space, double progress, double end) {
+  // it so much longer that some threads are to go on without orders; nothing: the search is over.
+  std::optional<bool> AddUnordered(const SearchSpace& space, double progress, double end) {
     const double first_end = std::max(progress + plan_.phases.first_share * (end - progress),
                                       task_.sim.num_devices == 2 ? std::min(end, plan_.phases.first_end_on_two) : 0);
     const WalkResult found = RunWalks(space, {{*found_.unordered(), nullptr, plan_.passes, first_end}});
     found_.Add(found.entry);
-    if (limit_.Ended()) return false;
+    if (limit_.Ended()) return std::nullopt;
     WalkResult ranked = Ranked(*graph_, found.entry);
     limit_.Count(1);
     const bool longer = Beats(found.entry.score, ranked.entry.score, plan_.phases.large_loss);

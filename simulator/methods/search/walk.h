@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/threads/thread_team.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/search/lookahead.h"
 #include "simulator/methods/search/moves/move_generator.h"
 #include "simulator/methods/search/moves/search_space.h"
-#include "common/threads/thread_team.h"
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/search_limit.h"
 

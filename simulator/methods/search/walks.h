@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "common/threads/thread_team.h"
 #include "simulator/methods/search/moves/search_space.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/search_plan.h"
-#include "common/threads/thread_team.h"
 #include "simulator/methods/search/walk.h"
 #include "simulator/methods/search_limit.h"
 

@@ -40,6 +40,7 @@ class PublisherTest : public testing::Test {
     workload_.graphs_hash = "0123456789abcdef";
     config_.evaluation.every = 4;
     config_.checkpoint.every = 3;
+    config_.checkpoint.seconds = 0;
     const PolicyWeights initial = SmallPolicy(1);
     updater_.emplace(workload_.train, config_, initial, std::make_unique<FakeEngine>(initial));
     dir_.emplace(folder_, false, std::chrono::milliseconds(0), never_);

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
