@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import ROOT
 from llm_models import write_gguf
-from onnx_test import LIGHT
+from onnx_models import LIGHT
 
 EXAMPLES = ROOT / "python/examples"
 

@@ -5,7 +5,7 @@ import emplace
 import pytest
 from command_test import emplace_command
 from formats_test import PARTITIONING, PIPEDREAM
-from onnx_test import LIGHT
+from onnx_models import LIGHT
 from workflows_test import STG, WORKFLOW
 
 FACTORY = """\

@@ -1,5 +1,4 @@
 """emplace.onnx"""
-import pathlib
 import sys
 
 import emplace
@@ -7,11 +6,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import by_name, saved, value
+from onnx_models import LIGHT, by_name, saved, value
 
 # Inference knows no shape of what Dropout makes besides in old models.
 told_of_dropout = pytest.mark.filterwarnings("ignore:.*the shape of . of the tensors comes from a run")
-LIGHT = sorted((pathlib.Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
 
 
 def test_there_are_light_models():

@@ -1,8 +1,13 @@
 """Small ONNX models for the tests."""
+import pathlib
+
 import emplace
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+# Well-known networks without their weights, which come with onnx.
+LIGHT = sorted((pathlib.Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
 
 
 def value(name, shape, element=TensorProto.FLOAT):
