@@ -1,7 +1,5 @@
 #include "learner/workload.h"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "common/error.h"
@@ -34,8 +32,8 @@ class WorkloadBuilder {
 
   Workload Build() {
     if (config_.workload.endless()) {
-      AddInstances(InstancePart::kValidation, config_.evolution.validation_instances, workload_.validation);
-      AddInstances(InstancePart::kTest, config_.evolution.test_instances, workload_.test);
+      workload_.validation = Instances(InstancePart::kValidation, config_.evolution.validation_instances);
+      workload_.test = Instances(InstancePart::kTest, config_.evolution.test_instances);
     } else if (config_.workload.family.empty()) {
       AddFiles();
     } else {
@@ -64,19 +62,14 @@ class WorkloadBuilder {
     });
   }
 
-  // What `make` makes of each index below `count`, on all cores.
-  template <typename Make>
-  static auto ForAll(size_t count, const Make& make) {
-    std::vector<std::optional<decltype(make(size_t{}))>> made(count);
-    ThreadTeam team(std::clamp(static_cast<int>(count), 1, ThreadsForAllCores()));
-    team.ForEach(count, [&](size_t /*thread*/, size_t i) { made[i] = make(i); });
-    return made;
+  Prepared PreparedFrom(OpGraph graph, const std::string& json, const std::string& source) const {
+    PlacementTask task = TaskFor(graph, source);
+    return {std::move(graph), ContentHash(json), std::move(task)};
   }
 
-  void AddInstances(InstancePart part, int64_t count, std::vector<PlacementTask>& tasks) {
+  std::vector<PlacementTask> Instances(InstancePart part, int64_t count) const {
     const InstanceSource source(config_.instances, part, config_.seed);
-    for (auto& task : ForAll(static_cast<size_t>(count), [&](size_t i) { return TaskOf(source.Make(i)); }))
-      tasks.push_back(*std::move(task));
+    return MakeOnAllCores(static_cast<size_t>(count), [&](size_t i) { return TaskOf(source.Make(i)); });
   }
 
   void AddForTraining(Prepared prepared) {
@@ -89,19 +82,18 @@ class WorkloadBuilder {
     std::vector<std::string> paths = config.train_graphs;
     for (const auto* const more : {&config.validation_graphs, &config.test_graphs})
       paths.insert(paths.end(), more->begin(), more->end());
-    auto prepared = ForAll(paths.size(), [&](size_t i) {
+    std::vector<Prepared> prepared = MakeOnAllCores(paths.size(), [&](size_t i) {
       OpGraph graph = LoadGraph(paths[i]);
-      std::string hash = ContentHash(GraphToJson(graph));
-      PlacementTask task = TaskFor(graph, paths[i]);
-      return Prepared{std::move(graph), std::move(hash), std::move(task)};
+      const std::string json = GraphToJson(graph);
+      return PreparedFrom(std::move(graph), json, paths[i]);
     });
     for (size_t i = 0; i < prepared.size(); ++i) {
-      hashes_ += prepared[i]->hash;
+      hashes_ += prepared[i].hash;
       if (i < config.train_graphs.size()) {
-        AddForTraining(*std::move(prepared[i]));
+        AddForTraining(std::move(prepared[i]));
       } else {
         const bool validates = i < config.train_graphs.size() + config.validation_graphs.size();
-        (validates ? workload_.validation : workload_.test).push_back(std::move(prepared[i]->task));
+        (validates ? workload_.validation : workload_.test).push_back(std::move(prepared[i].task));
       }
     }
   }
@@ -139,18 +131,18 @@ class WorkloadBuilder {
     fs::create_directories(graphs_folder_);
     const std::string split = SplitToJson(options, family);
     const size_t graphs = family.graphs.size();
-    auto prepared = ForAll(graphs + family.validation.size(), [&](size_t i) {
+    std::vector<Prepared> prepared = MakeOnAllCores(graphs + family.validation.size(), [&](size_t i) {
       OpGraph& graph = i < graphs ? family.graphs[i] : family.validation[i - graphs];
+      const std::string name = graph.name();
       const std::string json = GraphToJson(graph);
-      WriteFileAtomically(graphs_folder_ / (graph.name() + ".graph.json"), json);
-      PlacementTask task = TaskFor(graph, graph.name());
-      return Prepared{std::move(graph), ContentHash(json), std::move(task)};
+      WriteFileAtomically(graphs_folder_ / (name + ".graph.json"), json);
+      return PreparedFrom(std::move(graph), json, name);
     });
     WriteFileAtomically(graphs_folder_ / "split.json", split);
-    for (const auto& one : prepared) hashes_ += one->hash;
-    for (const size_t i : family.test) workload_.test.push_back(std::move(prepared[i]->task));
-    for (size_t i = graphs; i < prepared.size(); ++i) workload_.validation.push_back(std::move(prepared[i]->task));
-    for (const size_t i : family.train) AddForTraining(*std::move(prepared[i]));
+    for (const Prepared& one : prepared) hashes_ += one.hash;
+    for (const size_t i : family.test) workload_.test.push_back(std::move(prepared[i].task));
+    for (size_t i = graphs; i < prepared.size(); ++i) workload_.validation.push_back(std::move(prepared[i].task));
+    for (const size_t i : family.train) AddForTraining(std::move(prepared[i]));
   }
 
   const RunConfig& config_;

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "common/error_place.h"
 #include "common/files/content_hash.h"
 #include "common/files/file_io.h"
 #include "common/threads/mutex.h"
+#include "common/threads/thread_team.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/fallback.h"
 #include "simulator/methods/lists/disciplines.h"
@@ -108,32 +107,17 @@ void RunEvaluation(const EvaluationPlan& plan, const std::vector<RunKey>& keys, 
                    const std::function<void(const RunResult&)>& done, const std::atomic<bool>& stop) {
   std::map<std::string, SharedTask> tasks;
   for (const RunKey& key : keys) tasks[key.path].ExpectRun();
-  std::atomic<size_t> next = 0;
-  std::atomic<bool> failed = false;
-  Mutex mu;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    while (!stop && !failed) {
-      const size_t i = next++;
-      if (i >= keys.size()) return;
-      try {
-        const RunResult result = RunOne(plan, keys[i], *tasks.at(keys[i].path).Get(plan, keys[i].path));
-        if (stop) return;  // It may have been told to stop before it was done.
-        const MutexLock lock(mu);
-        done(result);
-      } catch (const Stopped&) {
-        return;
-      } catch (...) {
-        const MutexLock lock(mu);
-        if (!failed.exchange(true)) failure = std::current_exception();
-      }
+  Mutex mu;  // Held while `done` is called.
+  ThreadTeam(jobs).ForEach(keys.size(), [&](size_t /*thread*/, size_t i) {
+    if (stop) return;
+    try {
+      const RunResult result = RunOne(plan, keys[i], *tasks.at(keys[i].path).Get(plan, keys[i].path));
+      if (stop) return;  // It may have been told to stop before it was done.
+      const MutexLock lock(mu);
+      done(result);
+    } catch (const Stopped&) {  // It has no result.
     }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < jobs; ++i) threads.emplace_back(work);
-  }
-  if (failure) std::rethrow_exception(failure);
+  });
 }
 
 }  // namespace emplace

@@ -58,8 +58,8 @@ struct EvaluationPlan {
 };
 
 // Runs these keys of the plan on `jobs` threads, calling done(result) for each, one at a time, in the order in which
-// they end; starts no more once `stop` is set. Throws what the first run that failed has thrown, after the others have
-// ended.
+// they end; starts no more once `stop` is set. Throws what the run of the first key that failed has thrown, after the
+// others have ended.
 void RunEvaluation(const EvaluationPlan& plan, const std::vector<RunKey>& keys, int jobs,
                    const std::function<void(const RunResult&)>& done, const std::atomic<bool>& stop);
 

@@ -2,11 +2,15 @@
 // actively for a while before they sleep, so that pieces may be short.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/threads/mutex.h"
@@ -46,5 +50,18 @@ class ThreadTeam {
   size_t thrower_ EMPLACE_GUARDED_BY(mu_) = 0;         // That index.
   std::vector<std::jthread> threads_;
 };
+
+// What make(index) returns for each index below `count`, made on all cores. Throws as ThreadTeam::ForEach.
+template <typename Make>
+auto MakeOnAllCores(size_t count, const Make& make) {
+  using Made = decltype(make(size_t{}));
+  std::vector<std::optional<Made>> slots(count);
+  ThreadTeam team(static_cast<int>(std::clamp<size_t>(count, 1, static_cast<size_t>(ThreadsForAllCores()))));
+  team.ForEach(count, [&](size_t /*thread*/, size_t i) { slots[i] = make(i); });
+  std::vector<Made> made;
+  made.reserve(count);
+  for (std::optional<Made>& slot : slots) made.push_back(*std::move(slot));
+  return made;
+}
 
 }  // namespace emplace

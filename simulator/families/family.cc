@@ -4,8 +4,6 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
-#include <utility>
 
 #include "common/error.h"
 #include "common/error_place.h"
@@ -87,22 +85,18 @@ ElementType FloatType(const std::string& dtype) {
 }
 
 std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions& options, const std::string& stream,
-                                  int64_t count, const std::vector<DeviceKind>& kinds, ThreadTeam& team) {
+                                  int64_t count, const std::vector<DeviceKind>& kinds) {
   const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
   const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
   const StepOptions step = {
       .float_type = FloatType(options.dtype), .microbatches = options.microbatches, .runnable = options.calls};
   const Ranges ranges = RangesOf(options);
-  std::vector<std::optional<OpGraph>> made(static_cast<size_t>(count));
-  team.ForEach(made.size(), [&](size_t /*thread*/, size_t i) {
+  return MakeOnAllCores(static_cast<size_t>(count), [&](size_t i) {
     Rng rng = root.Fork("graph", i);
     const std::string name =
         IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", TwoDigits(static_cast<int64_t>(i)));
-    made[i] = WithPlace("graph " + name, [&] { return Lower(name, family.sample(rng, ranges, step), kinds); });
+    return WithPlace("graph " + name, [&] { return Lower(name, family.sample(rng, ranges, step), kinds); });
   });
-  std::vector<OpGraph> graphs;
-  for (std::optional<OpGraph>& graph : made) graphs.push_back(*std::move(graph));
-  return graphs;
 }
 
 // The split does not depend on the seed of the graphs: graph 3 is a test graph in every family of 32.
@@ -156,10 +150,8 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
   }
   if (options.validation < 0) throw BadInput(StrCat("validation is ", options.validation, ", expected at least 0"));
   Family family;
-  const int64_t most = std::max(options.count, options.validation);
-  ThreadTeam team(static_cast<int>(std::clamp<int64_t>(most, 1, ThreadsForAllCores())));
-  family.graphs = SampleGraphs(entry, options, "", options.count, kinds, team);
-  family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds, team);
+  family.graphs = SampleGraphs(entry, options, "", options.count, kinds);
+  family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds);
   Split(options, family);
   return family;
 }

@@ -24,8 +24,6 @@ def _attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
         yield "attn_q_norm", (queries if family.wide_norms else kind.width,)
         if "k" in kind.projected:
             yield "attn_k_norm", (keys if family.wide_norms else kind.width,)
-    if family.sinks:
-        yield "attn_sinks", (config.heads,)
     if kind.indexer:
         yield "indexer.q_proj.weight", (config.index_heads * config.index_width, config.hidden)
         yield "indexer.k_proj.weight", (config.index_width, config.hidden)
@@ -38,40 +36,46 @@ def _latent_attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
     if "q_lora_rank" in config.values and config.get("q_lora_rank") is None:
         yield "attn_q", (queries, config.hidden)
     else:
-        query_rank = config.count("q_lora_rank")
-        yield "attn_q_a", (query_rank, config.hidden)
-        yield "attn_q_a_norm", (query_rank,)
-        yield "attn_q_b", (queries, query_rank)
+        yield from _short_queries(config, queries)
     yield "attn_kv_a_mqa", (config.rank + config.rotary, config.hidden)
     yield "attn_kv_a_norm", (config.rank,)
     yield "attn_k_b", (config.heads, config.rank, config.plain)
     yield "attn_v_b", (config.heads, config.value, config.rank)
     yield "attn_output", (config.hidden, config.heads * config.value)
     if kind.indexer:
-        yield "indexer.attn_q_b.weight", (config.index_heads * config.index_width, config.count("q_lora_rank"))
         yield "indexer.attn_k.weight", (config.index_width, config.hidden)
         yield "indexer.k_norm.weight", (config.index_width,)
         yield "indexer.k_norm.bias", (config.index_width,)
-        yield "indexer.proj.weight", (config.index_heads, config.hidden)
+        yield from _ranking_queries(config)
+
+
+def _short_queries(config: Config, queries: int) -> Iterator[_Shape]:
+    """Queries that are made of a short vector."""
+    rank = config.count("q_lora_rank")
+    yield "attn_q_a", (rank, config.hidden)
+    yield "attn_q_a_norm", (rank,)
+    yield "attn_q_b", (queries, rank)
+
+
+def _ranking_queries(config: Config) -> Iterator[_Shape]:
+    """Made of the same vector, and the weights of their heads."""
+    yield "indexer.attn_q_b.weight", (config.index_heads * config.index_width, config.count("q_lora_rank"))
+    yield "indexer.proj.weight", (config.index_heads, config.hidden)
 
 
 def _compressed_attention(config: Config, kind: LayerKind) -> Iterator[_Shape]:
-    queries, query_rank = config.heads * kind.width, config.count("q_lora_rank")
-    groups, rows = config.count("o_groups"), config.count("o_groups") * config.count("o_lora_rank")
-    yield "attn_q_a", (query_rank, config.hidden)
-    yield "attn_q_a_norm", (query_rank,)
-    yield "attn_q_b", (queries, query_rank)
+    queries, groups = config.heads * kind.width, config.count("o_groups")
+    rows = groups * config.count("o_lora_rank")
+    yield from _short_queries(config, queries)
     yield "attn_kv", (kind.width, config.hidden)
     yield "attn_kv_a_norm", (kind.width,)
     yield "attn_output_a", (rows, queries // groups)
     yield "attn_output_b", (config.hidden, rows)
-    yield "attn_sinks", (config.heads,)
     if kind.ratio:
         yield from _compressor(config, kind, "attn", kind.width)
     if kind.indexer:
         yield from _compressor(config, kind, "indexer", config.index_width)
-        yield "indexer.attn_q_b.weight", (config.index_heads * config.index_width, query_rank)
-        yield "indexer.proj.weight", (config.index_heads, config.hidden)
+        yield from _ranking_queries(config)
     mixes = (2 + config.lanes) * config.lanes
     for part in ("attn", "ffn"):
         yield f"hc_{part}_fn", (mixes, config.lanes * config.hidden)
@@ -169,6 +173,8 @@ def layer_tensors(config: Config, kind: LayerKind) -> list[_Shape]:
         found += _delta_net(config)
     elif kind.attention == "linear":
         found.append(("attn_output", (config.hidden, config.hidden)))
+    if config.family.sinks:
+        found.append(("attn_sinks", (config.heads,)))
     if kind.experts:
         found += _gemma_4_experts(config) if config.family.gemma_4 else _experts(config, kind)
     if kind.inner:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,9 @@ class _Part:
     """Nodes that one device runs without a break."""
     device: str
     nodes: list[int]  # In topological order, with the constants that they read.
-    reads: list[str]  # Of other parts, the model's inputs, and weights.
-    makes: list[str]  # What other parts read, and outputs of the model.
-
-    def about(self, number: int, weights: Container[str]) -> dict:
-        """What parts.json says of it."""
-        inputs = [name for name in self.reads if name not in weights]
-        return {"file": f"part{number}.onnx", "device": self.device, "inputs": inputs, "outputs": self.makes}
+    weights: list[str]
+    inputs: list[str]  # Of other parts, and of the model.
+    outputs: list[str]  # What other parts read, and outputs of the model.
 
 
 def _with_constants(graph: GraphProto, indices: Iterable[int], constants: Mapping[str, int]) -> list[int]:
@@ -94,7 +90,7 @@ def _outputs_of(graph: GraphProto, indices: Iterable[int]) -> list[str]:
 
 def _parts(graph: GraphProto, devices: Sequence[str]) -> list[_Part]:
     """The parts of a graph, in an order in which they can run; without those of which nobody reads anything."""
-    constants = _constants(graph)
+    constants, weights = _constants(graph), weight_names(graph)
     divided = _divided(graph, devices, constants)
     held = [_with_constants(graph, indices, constants) for _, indices in divided]
     read_by = [dict.fromkeys(name for index in indices for name in names_read(graph.node[index])) for indices in held]
@@ -103,9 +99,11 @@ def _parts(graph: GraphProto, devices: Sequence[str]) -> list[_Part]:
     found = []
     for (device, indices), nodes, read in zip(divided, held, read_by, strict=True):
         own = set(_outputs_of(graph, nodes))
+        weights_read = [name for name in read if name in weights]
+        inputs = [name for name in read if name not in own and name not in weights]
         makes = [name for name in _outputs_of(graph, indices) if readers[name] > (name in read) or name in outputs]
-        found.append(_Part(device, nodes, [name for name in read if name not in own], makes))
-    return [part for part in found if part.makes]
+        found.append(_Part(device, nodes, weights_read, inputs, makes))
+    return [part for part in found if part.outputs]
 
 
 def _has_type(value: ValueInfoProto) -> bool:
@@ -139,10 +137,10 @@ class _Model:
         graph = self.whole.graph
         self._dense = {tensor.name: tensor for tensor in graph.initializer}
         self._sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
-        self.weights = self._dense.keys() | self._sparse.keys()
         self.outputs = [value.name for value in graph.output]
+        given = {value.name for value in graph.input} | weight_names(graph)
         for name in self.outputs:
-            if name in self.weights or any(name == value.name for value in graph.input):
+            if name in given:
                 raise BadInput(f"{path}: output '{name}' of the model is made by no node, expected one that is")
 
     def _type(self, name: str) -> ValueInfoProto:
@@ -151,17 +149,17 @@ class _Model:
                            "plan's graph has")
         return self._types[name]
 
-    def of_part(self, part: _Part, about: Mapping[str, Any], number: int) -> ModelProto:
+    def of_part(self, part: _Part, number: int) -> ModelProto:
         """The part as a model; its weights are still in the files beside the whole model, if they are there."""
         graph = self.whole.graph
         made = ModelProto()
         made.CopyFrom(ModelProto(ir_version=self.whole.ir_version, opset_import=self.whole.opset_import, producer_name="emplace"))
         made.graph.name = f"{graph.name}_{number}"
         made.graph.node.extend(graph.node[index] for index in part.nodes)
-        made.graph.initializer.extend(self._dense[name] for name in part.reads if name in self._dense)
-        made.graph.sparse_initializer.extend(self._sparse[name] for name in part.reads if name in self._sparse)
-        made.graph.input.extend(map(self._type, about["inputs"]))
-        made.graph.output.extend(map(self._type, about["outputs"]))
+        made.graph.initializer.extend(self._dense[name] for name in part.weights if name in self._dense)
+        made.graph.sparse_initializer.extend(self._sparse[name] for name in part.weights if name in self._sparse)
+        made.graph.input.extend(map(self._type, part.inputs))
+        made.graph.output.extend(map(self._type, part.outputs))
         if held_weights(made.graph) > _MOST_BYTES:
             raise BadInput(f"{self.path}: the weights of a part on {part.device} have more bytes than a file of ONNX may have, "
                            f"{_MOST_BYTES}; expected a plan with smaller parts")
@@ -178,8 +176,9 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
     """
     model = _Model(path, plan)  # Each part gets its weights when it is written, so that the memory has to hold those of one part.
     parts = _parts(model.whole.graph, model.devices)
-    about = [part.about(number, model.weights) for number, part in enumerate(parts)]
-    made = [model.of_part(part, its, number) for number, (part, its) in enumerate(zip(parts, about, strict=True))]
+    about = [{"file": f"part{number}.onnx", "device": part.device, "inputs": part.inputs, "outputs": part.outputs}
+             for number, part in enumerate(parts)]
+    made = [model.of_part(part, number) for number, part in enumerate(parts)]
     os.makedirs(folder, exist_ok=True)
     for its, part in zip(about, made, strict=True):
         write_file(pathlib.Path(folder) / its["file"], with_external_data(part, path).SerializeToString())
