@@ -191,6 +191,10 @@ std::optional<ServedStep> ServedStepOf(const OpGraph& graph) {
   return step;
 }
 
+void CheckServed(const OpGraph& graph) {
+  if (const std::optional<ServedStep> step = ServedStepOf(graph)) GrowthOf(graph, *step);
+}
+
 ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const ServedStep& step, const Placement& placement,
                        const std::vector<int64_t>& peak_bytes, double makespan_us, double max_load_us,
                        const DeviceOrders& orders) {

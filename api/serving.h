@@ -31,6 +31,10 @@ struct ServedStep {
 // wrong one.
 std::optional<ServedStep> ServedStepOf(const OpGraph& graph);
 
+// Throws BadInput where ServedStepOf does, or what an op says of its memory (Serving) is no number: a search that takes
+// long is spared then.
+void CheckServed(const OpGraph& graph);
+
 struct ServingFigures {
   ServedStep step;
   double stream_tokens_per_s = 0;  // Of one stream while its step runs alone; 0 for kPrefill.

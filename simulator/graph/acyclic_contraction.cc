@@ -164,6 +164,7 @@ void AcyclicContraction::Join(int32_t from, int32_t to) {
     joined_.clear();
     std::ranges::set_union(lists->At(kept), lists->At(gone), std::back_inserter(joined_));
     std::erase_if(joined_, [&](int32_t node) { return node == kept || node == gone; });
+    lists->TakeRoom(kept, gone);
     lists->Set(kept, joined_);
   }
 }

@@ -23,6 +23,12 @@ NeighbourLists::NeighbourLists(int32_t nodes, std::span<const std::pair<int32_t,
   }
 }
 
+void NeighbourLists::TakeRoom(int32_t node, int32_t other) {
+  Place& place = places_[static_cast<size_t>(node)];
+  Place& others = places_[static_cast<size_t>(other)];
+  if (others.room > place.room) std::swap(place, others);
+}
+
 void NeighbourLists::Set(int32_t node, std::span<const int32_t> values) {
   Place& place = places_[static_cast<size_t>(node)];
   place.size = static_cast<uint32_t>(values.size());

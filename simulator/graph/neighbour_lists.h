@@ -22,6 +22,8 @@ class NeighbourLists {
   }
   // REQUIRES: values are ascending, and not of these lists.
   void Set(int32_t node, std::span<const int32_t> values);
+  // Gives a node the other one's room if that is larger, for a list that is set next. The other's list is lost.
+  void TakeRoom(int32_t node, int32_t other);
   // Puts a lower value in the place of one that is there, or drops that if the list has the lower one already.
   void Replace(int32_t node, int32_t old_value, int32_t new_value);
 

@@ -1,8 +1,10 @@
 #include "simulator/machine/topology.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <queue>
 #include <span>
 #include <utility>
@@ -49,36 +51,38 @@ class RoutesTo {
       : network_(network),
         to_(to),
         latency_(network.topology.nodes.size(), kInfinity),
-        width_(network.topology.nodes.size(), 0),
-        links_left_(network.topology.nodes.size()) {
+        width_(network.topology.nodes.size(), 0) {
     latency_[Index(to)] = 0;
-    Settle(latency_, std::less<>(), [this](int32_t channel, double rest) { return Link(channel).latency_us + rest; });
+    Settle(latency_, std::less<>(), [this](int32_t channel, double rest) { return LatencyOf(channel) + rest; });
     width_[Index(to)] = kInfinity;
     Settle(width_, std::greater<>(), [this](int32_t channel, double rest) {
       return IsFastest(channel) ? std::min(Link(channel).bandwidth_bytes_per_us, rest) : 0;
     });
   }
 
-  double Latency(int32_t from) const { return latency_[Index(from)]; }
+  bool Leads(int32_t from) const { return latency_[Index(from)] < kInfinity; }
   double Bandwidth(int32_t from) const { return width_[Index(from)]; }
 
   // The channels from `from`, another device, in order; empty when no route leads.
   std::vector<int32_t> Channels(int32_t from) {
-    if (latency_[Index(from)] == kInfinity) return {};
+    if (!Leads(from)) return {};
     const double width = width_[Index(from)];
     const auto is_best = [&](int32_t channel) {
       return IsFastest(channel) && Link(channel).bandwidth_bytes_per_us >= width;
     };
-    std::fill(links_left_.begin(), links_left_.end(), kInfinity);
-    links_left_[Index(to_)] = 0;
-    Settle(links_left_, std::less<>(),
-           [&](int32_t channel, double rest) { return is_best(channel) ? 1 + rest : kInfinity; });
+    std::vector<double>& links_left = links_left_[width];
+    if (links_left.empty()) {
+      links_left.assign(width_.size(), kInfinity);
+      links_left[Index(to_)] = 0;
+      Settle(links_left, std::less<>(),
+             [&](int32_t channel, double rest) { return is_best(channel) ? 1 + rest : kInfinity; });
+    }
     std::vector<int32_t> route;
     for (int32_t node = from; node != to_; node = TargetOf(route.back())) {
       const std::span<const int32_t> ways = network_.out_of.Row(node);
       const auto next = std::ranges::find_if(ways, [&](int32_t channel) {
         const int32_t target = TargetOf(channel);
-        return MayEnter(target) && is_best(channel) && links_left_[Index(target)] + 1 == links_left_[Index(node)];
+        return MayEnter(target) && is_best(channel) && links_left[Index(target)] + 1 == links_left[Index(node)];
       });
       EMPLACE_CHECK(next != ways.end());
       route.push_back(*next);
@@ -91,8 +95,10 @@ class RoutesTo {
   int32_t SourceOf(int32_t channel) const { return Source(network_.topology, channel); }
   int32_t TargetOf(int32_t channel) const { return Target(network_.topology, channel); }
   bool MayEnter(int32_t node) const { return node >= network_.num_devices || node == to_; }
+  // In steps so small that they make no difference, so that equal sums are equal whatever is added first.
+  double LatencyOf(int32_t channel) const { return std::round(Link(channel).latency_us * 0x1p20) * 0x1p-20; }
   bool IsFastest(int32_t channel) const {
-    return Link(channel).latency_us + latency_[Index(TargetOf(channel))] == latency_[Index(SourceOf(channel))];
+    return LatencyOf(channel) + latency_[Index(TargetOf(channel))] == latency_[Index(SourceOf(channel))];
   }
 
   // Dijkstra's algorithm from to_ backwards: `through(channel, rest)` is what a way comes to that begins with the
@@ -121,10 +127,18 @@ class RoutesTo {
   const Network& network_;
   const int32_t to_;
   // By node, towards to_.
-  std::vector<double> latency_;     // us; infinity: unreachable
-  std::vector<double> width_;       // Bytes per us of the slowest link, on the widest of the fastest ways.
-  std::vector<double> links_left_;  // Of one source's best ways.
+  std::vector<double> latency_;  // us; infinity: unreachable
+  std::vector<double> width_;    // Bytes per us of the slowest link, on the widest of the fastest ways.
+  std::map<double, std::vector<double>> links_left_;  // On the best ways whose slowest link is so wide.
 };
+
+double LatencyUs(const Topology& topology, const std::vector<int32_t>& route) {
+  double sum = 0;
+  for (auto channel = route.rbegin(); channel != route.rend(); ++channel) {
+    sum += topology.links[Index(*channel / 2)].latency_us;
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -149,7 +163,7 @@ Routes FindRoutes(const Topology& topology, int32_t num_devices) {
         throw BadInput(StrCat("the routes between all devices pass more than ", kMaxRouteChannels,
                               " links, expected shorter ones"));
       }
-      routes.latency_us[pair] = routes_to.Latency(from);
+      routes.latency_us[pair] = routes_to.Leads(from) ? LatencyUs(topology, rows[pair]) : kInfinity;
       routes.bandwidth_bytes_per_us[pair] = routes_to.Bandwidth(from);
     }
   }

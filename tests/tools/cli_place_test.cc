@@ -99,6 +99,38 @@ TEST_F(CliPlaceTest, PlaceFindsTheSameWithABudgetAndAnyNumberOfThreads) {
   for (const char* key : {"makespan_us", "evaluations", "found_by"}) EXPECT_EQ(one[key], three[key]) << key;
 }
 
+// Two ops that only the processor may run, for which it lacks a few bytes beside what it receives, and one for the GPU.
+TEST_F(CliPlaceTest, PlacesNoOpWhereItMayNotRunThoughNothingFits) {
+  Write("tight.graph.json", R"({"format": "emplace.graph/1", "name": "tight", "ops": [
+    {"name": "a", "cost_us": {"cpu": 10}, "param_bytes": 60, "outputs": [{"bytes": 1}]},
+    {"name": "b", "cost_us": {"cpu": 10}, "param_bytes": 60, "inputs": ["a:0"], "outputs": [{"bytes": 1}]},
+    {"name": "c", "cost_us": {"gpu": 10}, "param_bytes": 100, "inputs": ["b:0"], "outputs": [{"bytes": 1}]}]})");
+  Write("tight.yaml", R"(
+devices:
+  - {name: "cpu:0", kind: cpu, memory_bytes: 100}
+  - {name: "gpu:0", kind: gpu, memory_bytes: 300}
+transfer: {bandwidth_bytes_per_us: 1})");
+  for (const std::string objective : {"latency", "throughput"}) {
+    const Outcome outcome = Emplace(
+        "place --graph tight.graph.json --devices tight.yaml --seconds 0.2 --out tight.json --json --objective " +
+        objective);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Json printed = Json::parse(outcome.out);
+    EXPECT_EQ(printed["feasible"], false);
+    EXPECT_EQ(printed["makespan_us"], 31.0);
+    EXPECT_LT(printed["lower_bound_us"], 31.0);
+    EXPECT_EQ(Emplace("simulate --graph tight.graph.json --devices tight.yaml --placement tight.json").exit_code, 0);
+  }
+}
+
+TEST_F(CliPlaceTest, WhatAGraphSaysOfItsServingIsCheckedBeforeTheSearch) {
+  Write("llm.graph.json", R"({"format": "emplace.graph/1", "name": "llm", "meta": {"llm": {"phase": "decode",
+    "streams": 1, "context": 8, "most_context": 8, "tokens": 1}}, "ops": [
+    {"name": "a", "cost_us": 10, "attrs": {"cache_bytes_per_token": "4"}}]})");
+  ExpectRefused("place --graph llm.graph.json --devices d.yaml --seconds 100 --out p.json",
+                "llm.graph.json: op 'a': attrs.cache_bytes_per_token is \"4\", expected a number of bytes");
+}
+
 TEST_F(CliPlaceTest, PlaceSaysHowMuchMemoryIsMissing) {
   Write("small.yaml",
         "devices: [{name: a, kind: x, memory_bytes: 1}, {name: b, kind: x, memory_bytes: 1}]\nop_overhead_us: 0\n"

@@ -6,8 +6,10 @@
 #include "api/place_graph.h"
 #include "api/placing_wishes.h"
 #include "api/run_files.h"
+#include "api/serving.h"
 #include "api/task_inputs.h"
 #include "common/command_line.h"
+#include "common/error_place.h"
 #include "common/files/file_io.h"
 #include "common/files/output_files.h"
 #include "common/strings.h"
@@ -56,6 +58,7 @@ int Place(const PlaceArguments& args) {
   options.stop = &Interrupted();
   MakeMethod(args.method, options);  // Wrong options, before the graph is read.
   const OpGraph graph = LoadGraph(args.graph);
+  WithPlace(args.graph, [&] { CheckServed(graph); });
   line.emplace();
   const PlacedGraph placed = PlaceGraph(graph, cluster,
                                         {.graph_source = args.graph,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/disjoint_sets.h"
@@ -102,16 +103,20 @@ bool InOnePiece(const SimGraph& graph) {
   return pieces.sets() == 1;
 }
 
-// The least time in us of a transfer of so many bytes between two devices. REQUIRES: there are two.
-double LeastTransferUs(const SimGraph& graph, int64_t bytes) {
-  if (graph.link_model != LinkModel::kTopology) return graph.LinkTimesOf(0, 1).TransferUs(bytes);
-  double least = kNever;
+// The links between two devices, each kind once. REQUIRES: there are two devices.
+std::vector<LinkTimes> KindsOfLinks(const SimGraph& graph) {
+  if (graph.link_model != LinkModel::kTopology) return {graph.LinkTimesOf(0, 1)};
+  std::vector<LinkTimes> links;
   for (DeviceIndex from = 0; from < graph.num_devices; ++from) {
     for (DeviceIndex to = 0; to < graph.num_devices; ++to) {
-      if (from != to) least = std::min(least, graph.LinkTimesOf(from, to).TransferUs(bytes));
+      if (from != to) links.push_back(graph.LinkTimesOf(from, to));
     }
   }
-  return least;
+  const auto kind = [](const LinkTimes& link) { return std::pair(link.latency_us, link.bandwidth_bytes_per_us); };
+  std::ranges::sort(links, {}, kind);
+  const auto same = [&](const LinkTimes& a, const LinkTimes& b) { return kind(a) == kind(b); };
+  links.erase(std::unique(links.begin(), links.end(), same), links.end());
+  return links;
 }
 
 double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, const std::vector<double>& head_us,
@@ -120,6 +125,7 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
     if (MayHoldAll(graph, device)) return 0;
   }
   if (graph.num_devices < 2 || !InOnePiece(graph)) return 0;
+  const std::vector<LinkTimes> links = KindsOfLinks(graph);
   double least = kNever;
   for (size_t o = 0; o < cost_us.size(); ++o) {
     for (const int32_t tensor : graph.TensorsOf(static_cast<OpIndex>(o))) {
@@ -128,7 +134,9 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
         const auto r = static_cast<size_t>(reader);
         after_us = std::min(after_us, cost_us[r] + tail_us[r]);
       }
-      const double transfer_us = LeastTransferUs(graph, graph.tensor_bytes[static_cast<size_t>(tensor)]);
+      const int64_t bytes = graph.tensor_bytes[static_cast<size_t>(tensor)];
+      double transfer_us = kNever;
+      for (const LinkTimes& link : links) transfer_us = std::min(transfer_us, link.TransferUs(bytes));
       least = std::min(least, head_us[o] + cost_us[o] + transfer_us + after_us);
     }
   }

@@ -28,7 +28,7 @@ bool MemoryMatters(const SimGraph& graph, const std::vector<DeviceClass>& classe
 
 Relaxation::Relaxation(const SimGraph& graph, const StopSignal& stop, const std::vector<DeviceClass>& classes,
                        std::span<const OpIndex> path)
-    : graph_(graph), stop_(stop), classes_(classes) {
+    : graph_(graph), stop_(stop), classes_(classes), most_us_(graph.LongestRunUs()) {
   if (!path.empty()) on_path_.assign(static_cast<size_t>(graph.num_ops), false);
   for (const OpIndex op : path) on_path_[static_cast<size_t>(op)] = true;
   double bytes = 0;
@@ -39,6 +39,12 @@ Relaxation::Relaxation(const SimGraph& graph, const StopSignal& stop, const std:
   best_us_ = Value();
   price_scale_ = bytes > 0 ? best_us_ / bytes : 0;
   if (classes_.size() > 1) Maximize();
+  if (!nothing_fits_) return;
+  memory_matters_ = nothing_fits_ = false;
+  weights_.assign(classes_.size(), 1);
+  prices_.assign(classes_.size(), 0);
+  best_us_ = Value();
+  Maximize();
 }
 
 std::vector<double> Relaxation::Shares() const {
@@ -152,7 +158,9 @@ bool Relaxation::TryValue(double& number, double value) {
 
 bool Relaxation::IsBest() {
   const double us = Value();
-  if (!(us > best_us_ * (1 + 1e-9) && std::isfinite(us))) return false;
+  // Of an assignment that cannot be, the dual has no greatest value.
+  nothing_fits_ = nothing_fits_ || us > most_us_;
+  if (nothing_fits_ || !(us > best_us_ * (1 + 1e-9) && std::isfinite(us))) return false;
   best_us_ = us;
   return true;
 }

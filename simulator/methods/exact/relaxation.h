@@ -24,7 +24,8 @@ bool MemoryMatters(const SimGraph& graph, const std::vector<DeviceClass>& classe
 
 // The dual of the assignment's relaxation. A device of class c has the weight w_c >= 0, with a sum over devices of 1,
 // and a byte of its memory the price p_c >= 0. An op's share of the makespan is the least of w_c * its time + p_c * its
-// parameters. For any weights and prices, shares of all ops less the prices of all memory are a lower bound.
+// parameters. For any weights and prices, shares of all ops less the prices of all memory are a lower bound. Where they
+// are more than any step can take, no placement fits the memory; then the bound is that without prices.
 //
 // Ops on one path run one after the other wherever they are: there the weights are 1 for each device, and the ops
 // beside the path take no time, though memory.
@@ -58,8 +59,10 @@ class Relaxation {
   const SimGraph& graph_;
   const StopSignal& stop_;
   const std::vector<DeviceClass>& classes_;
+  const double most_us_;       // That any step can take.
   std::vector<bool> on_path_;  // [n] or empty
   bool memory_matters_ = false;
+  bool nothing_fits_ = false;
   std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
   std::vector<double> prices_;   // us a byte
   double price_scale_ = 0;       // The price at which all memory costs as much as all work.

@@ -155,6 +155,10 @@ class StageSearch {
     return false;
   }
 
+  bool MayRun(const Division& division) const {
+    return std::ranges::all_of(division, [&](const Stage& stage) { return std::isfinite(row_.WorkUs(stage)); });
+  }
+
   // With one block moved over a border; a stage that gets empty is left out, unless so many were asked for.
   std::vector<Division> WithMovedBlock(const Division& division) const {
     std::vector<Division> others;
@@ -164,7 +168,8 @@ class StageSearch {
         moved[border - 1].end += by;
         moved[border].begin += by;
         std::erase_if(moved, [](const Stage& stage) { return stage.begin == stage.end; });
-        if (moved.size() == division.size() || request_.stages == 0) others.push_back(std::move(moved));
+        const bool legal = moved.size() == division.size() || request_.stages == 0;
+        if (legal && MayRun(moved)) others.push_back(std::move(moved));
       }
     }
     return others;
@@ -181,9 +186,8 @@ class StageSearch {
           if (stage.device == device) stage.device = division[s].device;
         }
         other[s].device = device;
-        const auto may_run = [&](const Stage& stage) { return std::isfinite(row_.WorkUs(stage)); };
         const bool legal = request_.any_order || std::ranges::is_sorted(other, {}, &Stage::device);
-        if (other != division && legal && std::ranges::all_of(other, may_run)) others.push_back(std::move(other));
+        if (other != division && legal && MayRun(other)) others.push_back(std::move(other));
       }
     }
     return others;

@@ -28,7 +28,11 @@ TEST(NeighbourLists, AreSetsThatChange) {
       if (rng.UniformInt(0, 1) == 0) {
         set.clear();
         for (int64_t i = rng.UniformInt(0, 20); i > 0; --i) set.insert(node());
+        const int32_t other = node();
+        const std::set<int32_t>& others = sets[static_cast<size_t>(other)];
+        lists.TakeRoom(at, other);
         lists.Set(at, std::vector<int32_t>(set.begin(), set.end()));
+        lists.Set(other, std::vector<int32_t>(others.begin(), others.end()));
       } else if (!set.empty() && *set.rbegin() > 0) {
         const int32_t old_value = *set.rbegin();
         const auto new_value = static_cast<int32_t>(rng.UniformInt(0, old_value - 1));

@@ -33,6 +33,24 @@ TEST(Topology, ThenTheWidestThenTheShortestThenTheFirst) {
   EXPECT_EQ(LinksUsed({{"", 0, 1, 60, 4}, {"", 1, 0, 60, 4}}), (std::vector<int32_t>{0}));
 }
 
+TEST(Topology, LatenciesAreEqualWhateverIsAddedFirst) {
+  // Both ways take 0.6 us, though 0.1 + (0.2 + 0.3) and 0.3 + (0.2 + 0.1) are not the same double.
+  for (const bool turned : {false, true}) {
+    const auto link = [&](int32_t a, int32_t b, double width, double latency) {
+      const auto end = [&](int32_t node) { return turned && node < 2 ? 1 - node : node; };
+      return TopologyLink{"", end(a), end(b), width, latency};
+    };
+    const Topology topology = {{"a", "b", "s", "s2", "t", "t2"},
+                               {link(0, 4, 1, 0.3), link(4, 5, 1, 0.2), link(5, 1, 1, 0.1), link(0, 2, 1000, 0.1),
+                                link(2, 3, 1000, 0.2), link(3, 1, 1000, 0.3)}};
+    const Routes routes = FindRoutes(topology, 2);
+    for (const int32_t pair : {1, 2}) {
+      EXPECT_EQ(routes.bandwidth_bytes_per_us[static_cast<size_t>(pair)], 1000) << turned << pair;
+      EXPECT_NEAR(routes.latency_us[static_cast<size_t>(pair)], 0.6, 1e-12);
+    }
+  }
+}
+
 TEST(Topology, ANarrowBeginningMayBelongToTheBestRoute) {
   // To s: directly 50 B/us, or over t 90 B/us. From s on it is 50 B/us either way, so the shorter one wins.
   EXPECT_EQ(LinksUsed({{"", 0, 3, 90, 0}, {"", 3, 2, 90, 0}, {"", 0, 2, 50, 0}, {"", 2, 1, 50, 0}}),

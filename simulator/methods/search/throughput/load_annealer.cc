@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "common/sort_unique.h"
 #include "simulator/methods/lists/disciplines.h"
@@ -78,7 +79,8 @@ int64_t LoadAnnealer::Round(uint64_t seed, int64_t moves, int64_t most, LoadCand
   found_.reset();
   int64_t move = 0;
   for (; move < most; ++move) {
-    if (move % kMovesBetweenLooks == 0 && stop_.Now()) break;
+    // A simulation can take longer than all other moves between two looks.
+    if ((move % kMovesBetweenLooks == 0 || std::exchange(simulated_, false)) && stop_.Now()) break;
     const double part = static_cast<double>(move) / static_cast<double>(moves);
     if (const int doublings = 4 + static_cast<int>(3 * part); doublings != doublings_ || move == 0) {
       doublings_ = doublings;
@@ -92,6 +94,12 @@ int64_t LoadAnnealer::Round(uint64_t seed, int64_t moves, int64_t most, LoadCand
     if (candidate < best) best = std::move(candidate);
   }
   return move;
+}
+
+bool LoadAnnealer::Fits() {
+  if (always_fits_) return true;
+  simulated_ = true;
+  return scorer_.BytesOver(state_.PlacementOf()) == 0;
 }
 
 double LoadAnnealer::MaxLoad() const { return *std::ranges::max_element(state_.loads_us()); }

@@ -54,7 +54,7 @@ class LoadAnnealer {
   int64_t Round(uint64_t seed, int64_t moves, int64_t most, LoadCandidate& best);
 
  private:
-  bool Fits() { return always_fits_ || scorer_.BytesOver(state_.PlacementOf()) == 0; }
+  bool Fits();
   double MaxLoad() const;
   // A smooth stand-in for the greatest load: the sum of loads to a high power, 16 first and 64 in the end.
   double Energy() const;
@@ -71,6 +71,7 @@ class LoadAnnealer {
   LoadState state_;
   LoadScorer scorer_;
   const bool always_fits_;
+  bool simulated_ = false;                          // Since the last look at the stop.
   std::vector<Csr> levels_;                         // By level, then group: its sets.
   std::vector<std::vector<int32_t>> group_of_set_;  // By level: [S]
   double reference_us_ = 1;

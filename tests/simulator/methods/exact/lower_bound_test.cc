@@ -52,6 +52,21 @@ TEST(LowerBound, KnowsWhatAChainTakesThatDoesNotFitTheFastDevice) {
   EXPECT_NEAR(LowerBoundUs(HandTask(ops, cluster).sim), 2 * 10 + 4 * 100, 1);
 }
 
+TEST(LowerBound, IsThatOfTheWorkWhereNothingFits) {
+  // Two ops that only the first device may run, and for which it lacks 20 bytes; the second has room for more than all.
+  Cluster cluster = HandCluster(2);
+  cluster.devices[0].memory_bytes = 100;
+  cluster.devices[1].kind = "y";
+  std::vector<Op> ops = {HandOp("a", 0, {}, 1), HandOp("b", 0, {0}, 1), HandOp("c", 0, {1}, 1)};
+  for (Op& op : ops) {
+    op.cost = OpCost::ByKind({{op.name == "c" ? "y" : "x", 10}});
+    op.param_bytes = 60;
+  }
+  const SimGraph graph = HandTask(ops, cluster).sim;
+  EXPECT_NEAR(LowerBoundUs(graph), 30, 0.2);
+  EXPECT_NEAR(LoadBoundUs(graph), 20, 0.2);
+}
+
 TEST(LowerBound, NoBusiestDeviceHasLessToDo) {
   for (uint64_t seed = 0; seed < Trials(1000); ++seed) {
     Rng rng(seed);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -30,6 +31,7 @@ struct RowOptions {
   int32_t most_blocks = 6;
   int32_t most_devices = 4;
   bool unlike = true;
+  bool restricted = false;  // Some ops may run on devices of one kind alone.
   bool latency = false;
 };
 
@@ -55,7 +57,11 @@ RowTask RandomRow(Rng& rng, const RowOptions& options = {}) {
   const auto add = [&](int32_t block, const std::vector<OpIndex>& inputs) {
     Op op = HandOp("op" + std::to_string(ops.size()), 0, inputs, rng.UniformInt(1, 300));
     const auto us = static_cast<double>(rng.UniformInt(1, 40));
-    op.cost = OpCost::ByKind({{"x", us}, {"y", us * static_cast<double>(rng.UniformInt(1, 3))}});
+    const double us_of_y = us * static_cast<double>(rng.UniformInt(1, 3));
+    op.cost = OpCost::ByKind({{"x", us}, {"y", us_of_y}});
+    if (options.restricted && rng.UniformInt(0, 2) == 0) {
+      op.cost = rng.UniformInt(0, 1) == 0 ? OpCost::ByKind({{"x", us}}) : OpCost::ByKind({{"y", us_of_y}});
+    }
     op.param_bytes = rng.UniformInt(0, 400);
     all_bytes += op.param_bytes + op.OutputBytes();
     ops.push_back(op);
@@ -111,6 +117,7 @@ Best ByTrying(const RowTask& row, const StagesRequest& request, Objective object
   Division division;
   ForEachDivision(row, request.any_order, division, [&](const Division& tried) {
     if (request.stages > 0 && tried.size() != static_cast<size_t>(request.stages)) return;
+    if (!std::ranges::all_of(tried, [&](const Stage& stage) { return std::isfinite(blocks.WorkUs(stage)); })) return;
     const Placement placement = blocks.PlacementOf(tried);
     const SearchScore score = scorer.Score(placement);
     if (best.bytes_over < 0 || score.bytes_over < best.bytes_over) best.bytes_over = score.bytes_over;
@@ -163,6 +170,26 @@ TEST(Stages, AreTheBestOfAllDivisionsThatFit) {
   }
   EXPECT_GT(fitting, static_cast<int>(Trials(400)) / 2);
   EXPECT_GT(missing, static_cast<int>(Trials(400)) / 10);
+}
+
+TEST(Stages, HaveNoBlockWhereItMayNotRun) {
+  int fitting = 0;
+  for (uint64_t seed = 0; seed < Trials(1000); ++seed) {
+    Rng rng(seed);
+    const RowTask row = RandomRow(rng, {.restricted = true});
+    StagesRequest request = RequestFor(row);
+    request.any_order = rng.UniformInt(0, 1) == 0;
+    const Best best = ByTrying(row, request, Objective::kLatency);
+    const MethodResult result = StagesMethod(request, {}).Place(row.task);
+    ASSERT_EQ(result.placement.has_value(), best.bytes_over >= 0) << seed;
+    if (!result.placement) continue;
+    const MethodScore score = Score(row.task, result);
+    EXPECT_TRUE(std::isfinite(score.makespan_us)) << seed;
+    if (!score.feasible) continue;
+    EXPECT_GE(score.makespan_us, best.us - 1e-6) << seed;
+    ++fitting;
+  }
+  EXPECT_GT(fitting, static_cast<int>(Trials(1000)) / 10);
 }
 
 // Links with a latency: of a step's time the search for divisions knows what its ops and crossings take one after the
