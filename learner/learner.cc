@@ -132,20 +132,23 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
   const Watchdog watchdog(clocks, supervisor.main_clock(), config.learner.watchdog_s, progress, EndHungRun);
 
   supervisor.Supervise(pipeline);
-  const std::string why = supervisor.WhyOver();
+  // A signal that comes during what follows interrupts a training that is over already.
+  const bool was_interrupted = interrupted;
+  const std::string why = supervisor.WhyOver(was_interrupted);
+  const double train_seconds = records.clock.seconds();
   out.Write(StrCat("training stops after ", stages.update.updates(), " updates: ", why, "; waiting for the actors"));
   // First of all: who ends the run may give it some seconds only, and goodbyes and evaluations can take longer.
   supervisor.WriteCheckpoint();
   if (ranks) ranks->Stop();
   actors.front_end.Finish(kGoodbyeTimeout);
   supervisor.WritePlacements();
-  stages.publisher.EvaluateLast(stages.update.Save().policy, interrupted);
+  stages.publisher.EvaluateLast(stages.update.Save().policy);
   supervisor.WriteCheckpoint();
   WriteResult(run, state, records,
-              {.interrupted = interrupted,
+              {.interrupted = was_interrupted,
                .stopped = why,
                .updates = stages.update.updates(),
-               .train_seconds = records.clock.seconds(),
+               .train_seconds = train_seconds,
                .best_found = records.placements.GeometricMeanRatio(),
                .front_end = actors.front_end.stats(),
                .ledger = state.ledger.Total()});
@@ -177,7 +180,9 @@ void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrup
   const RunDirectory dir(options.run_dir, options.resume, kPredecessorTimeout, interrupted);
   // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
   if (options.resume) {
-    config = LoadRunConfig(dir.config(), options.overrides);
+    // Paths in --set start where they did at first. Those in the run's own configuration are absolute.
+    const std::filesystem::path base = std::filesystem::path(options.config).parent_path();
+    config = ParseRunConfig(ReadFile(dir.config()), dir.config().string(), base, options.overrides);
     CheckGraphsKept(LoadRunConfig(dir.config()), *config);
   }
   LogToFile(dir.log().string());

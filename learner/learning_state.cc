@@ -120,6 +120,12 @@ LearningState::LearningState(const RunConfig& config, const Workload& workload, 
   }
   updater = MakeUpdater(config, workload, std::move(checkpoint->policy), ranks);
   updater->LoadState(checkpoint->updater);
+  judged_anew = !checkpoint->conditions_hash.empty() && checkpoint->conditions_hash != workload.conditions_hash;
+  if (judged_anew) {
+    LogWarning("the run goes on with another machine or other evaluations: what was the best before is judged anew");
+    validation_history.clear();
+    updater->ForgetBest();
+  }
   LogInfo(StrCat("resumed after update ", updater->weights().version));
 }
 

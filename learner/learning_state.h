@@ -25,6 +25,9 @@ struct LearningState {
   Ledger ledger;
   std::vector<double> validation_history;  // Of earlier sittings: see Plateau::history.
   double train_seconds = 0;                // Of earlier sittings.
+  // Whether earlier sittings had other conditions (Workload::conditions_hash): what they have evaluated and found the
+  // best says nothing then, and is forgotten here.
+  bool judged_anew = false;
   std::unique_ptr<Updater> updater;
 };
 

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "learner/evaluation/evaluator.h"
 #include "learner/intake/placement_episodes.h"
 #include "learner/intake/trial_episodes.h"
 #include "policy/policy_kinds.h"
@@ -49,7 +50,10 @@ RunRecords::RunRecords(const RunContext& run, const LearningState& state)
                                .graphs = ValidationName(run.workload.choice)},
               EvaluatedBefore(run.config, state)),
       placements(run.workload.train, FindPolicyKind(run.config.policy.kind), run.config.environment, clock),
-      placement_files(run.dir, run.workload, placements) {}
+      placement_files(run.dir, run.workload, placements) {
+  if (!state.judged_anew) return;
+  best.JudgeAnew([&](const PolicyWeights& policy) { return Evaluate(policy, run.workload.validation, run.placer); });
+}
 
 ActorSide::ActorSide(const RunContext& run, LearningState& state, RunRecords& records,
                      std::shared_ptr<const PolicyWeights> initial)
@@ -63,7 +67,7 @@ ActorSide::ActorSide(const RunContext& run, LearningState& state, RunRecords& re
       weights(std::move(initial), sessions),
       rules(MakeRules(run, records, weights)),
       intake(*rules, run.workload.train, run.config, state.ledger, sessions, run.clocks[Stage::kCheck]),
-      front_end(run.config.network, sessions, weights, intake, run.clocks[Stage::kReceive]) {}
+      front_end(run.config.network, sessions, weights, intake, run.clocks) {}
 
 TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunRecords& records, ActorSide& actors)
     : evaluation(run.workload, run.placer, run.clocks[Stage::kEvaluate], run.measuring),
@@ -71,7 +75,7 @@ TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunR
               PlanBatches(run.config, state, records.plateau), state.ledger, run.clocks[Stage::kBatch],
               actors.dealer.get()),
       update(*state.updater, run.config.checkpoint, state.ledger, records.clock),
-      publisher(run.config, run.workload.graphs_hash, state.rng,
+      publisher(run.config, run.workload, state.rng,
                 {.weights = actors.weights,
                  .front_end = actors.front_end,
                  .evaluation = evaluation,

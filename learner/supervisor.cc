@@ -29,8 +29,8 @@ bool Supervisor::TimeIsUp() const {
   return interrupted_ || (max_minutes > 0 && records_.clock.seconds() >= 60 * max_minutes);
 }
 
-std::string Supervisor::WhyOver() const {
-  if (interrupted_) return "interrupted";
+std::string Supervisor::WhyOver(bool interrupted) const {
+  if (interrupted) return "interrupted";
   if (const std::optional<std::string> reason = records_.plateau.reason()) return *reason;
   const TrainingConfig& training = run_.config.training;
   if (stages_.update.updates() >= training.iterations)

@@ -22,8 +22,8 @@ class Supervisor {
   // Returns when training has ended by the configuration, or by Ctrl-C, and the pipeline has stopped. Throws RunFailed
   // when a stage has failed.
   void Supervise(Pipeline& pipeline);
-  // A sentence that says why training has ended. REQUIRES: it has.
-  std::string WhyOver() const;
+  // A sentence that says why training has ended. interrupted: by Ctrl-C. REQUIRES: it has.
+  std::string WhyOver(bool interrupted) const;
 
   void WritePlacements();
   void WriteCheckpoint();

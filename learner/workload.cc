@@ -41,6 +41,7 @@ class WorkloadBuilder {
     }
     if (workload_.validation.empty()) ChooseWithoutValidation();
     if (!hashes_.empty()) workload_.graphs_hash = ContentHash(hashes_);
+    workload_.conditions_hash = ContentHash(Conditions());
     workload_.takes_last =
         workload_.choice == VersionChoice::kLast || config_.evaluation.final_policy == FinalPolicy::kLast;
     return std::move(workload_);
@@ -96,6 +97,15 @@ class WorkloadBuilder {
         (validates ? workload_.validation : workload_.test).push_back(std::move(prepared[i].task));
       }
     }
+  }
+
+  std::string Conditions() const {
+    std::string text = StrCat(ToString(config_.environment.start), "\n", config_.evolution.evaluation_budget, "\n");
+    if (!config_.workload.endless()) return text + ClusterToYaml(workload_.cluster);
+    text += std::to_string(config_.evolution.validation_instances);
+    const FieldTable<InstanceConfig> instances = InstanceFields();
+    for (const ConfigField& field : instances.fields()) text += "\n" + TextOf(field.get(&config_.instances));
+    return text;
   }
 
   void ChooseWithoutValidation() {

@@ -38,6 +38,9 @@ struct Workload {
   // Tells the graphs of all three sets from others, as ContentHash; empty for instances, which the configuration
   // decides.
   std::string graphs_hash;
+  // Tells what an evaluation depends on besides its graphs, as ContentHash: the machine, the start placement and the
+  // budget, or which instances there are.
+  std::string conditions_hash;
 
   // Validation graphs that are no training graphs.
   size_t NumValidation() const { return ValidatesOnOthers(choice) ? validation.size() : 0; }

@@ -82,17 +82,16 @@ void EvaluationThread::EvaluateAll() {
       waiting_ = nullptr;
       busy_ = true;
     }
-    clock_.Busy();
     report.validation_name = ValidationName(workload_.choice);
-    {
-      const PausingWork::Unit unit(work_);
-      report.validation = Evaluate(*report.weights, workload_.validation, options_);
-    }
-    clock_.Busy();  // It gets on.
-    {
-      const PausingWork::Unit unit(work_);
-      report.test = Evaluate(*report.weights, workload_.test, options_);
-    }
+    std::optional<PausingWork::Unit> unit;
+    const auto before_each = [&] {
+      unit.reset();
+      unit.emplace(work_);
+      clock_.Busy();  // Again for each graph: it gets on.
+    };
+    report.validation = Evaluate(*report.weights, workload_.validation, options_, before_each);
+    report.test = Evaluate(*report.weights, workload_.test, options_, before_each);
+    unit.reset();
     clock_.Waiting();
     const MutexLock lock(mu_);
     report_ = std::move(report);

@@ -18,9 +18,10 @@ void AddGraph(const PlacementTask& task, double makespan_us, bool feasible, Eval
 }
 
 void EvaluatePlanner(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
-                     const PlacerOptions& options, EvaluationResult& result) {
+                     const PlacerOptions& options, const std::function<void()>& before_each, EvaluationResult& result) {
   const auto method = MakePlannerMethod({.seed = options.seed, .planner = MeanPlanner(weights)}, options.budget);
   for (const PlacementTask& task : tasks) {
+    before_each();
     const MethodScore score = Score(task, method->Place(task));
     AddGraph(task, score.makespan_us, score.feasible, result);
   }
@@ -40,14 +41,15 @@ double GeometricMeanRatio(std::span<const double> ratios) {
 }
 
 EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
-                          const PlacerOptions& options) {
+                          const PlacerOptions& options, const std::function<void()>& before_each) {
   EvaluationResult result;
   result.version = weights.version;
   if (FindPolicyKind(weights.shape.kind).plans()) {
-    EvaluatePlanner(weights, tasks, options, result);
+    EvaluatePlanner(weights, tasks, options, before_each, result);
   } else {
     const std::unique_ptr<Player> player = MakePlayer(weights);
     for (const PlacementTask& task : tasks) {
+      before_each();
       const PlacerResult placed = PlaceWithPolicy(*player, task, options);
       AddGraph(task, placed.makespan_us, placed.feasible, result);
     }

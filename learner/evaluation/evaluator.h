@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,9 +23,10 @@ struct EvaluationResult {
 // The geometric mean of those ratios that are numbers above 0; NaN when there is none.
 double GeometricMeanRatio(std::span<const double> ratios);
 
-// REQUIRES: the policy is for the tasks' number of devices.
-EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
-                          const PlacerOptions& options);
+// before_each is called before each task. REQUIRES: the policy is for the tasks' number of devices.
+EvaluationResult Evaluate(
+    const PolicyWeights& weights, const std::vector<PlacementTask>& tasks, const PlacerOptions& options,
+    const std::function<void()>& before_each = [] {});
 
 // Evaluates the start placements from which Evaluate lets the policy begin: a policy has to be better than these.
 EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const PlacerOptions& options);

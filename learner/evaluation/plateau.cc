@@ -18,7 +18,8 @@ std::string GeometricMean(std::span<const double> logs) { return ShownRatio(std:
 
 }  // namespace
 
-Plateau::Plateau(const Options& options, Before before) : options_(options), ratios_(std::move(before.history)) {
+Plateau::Plateau(const Options& options, Before before)
+    : options_(options), ratios_(std::move(before.history)), last_(ratios_.empty() ? -1 : before.updates) {
   EMPLACE_CHECK(options.patience == 0 || options.patience > 1);
   const MutexLock lock(mu_);
   Judge(before.updates);
@@ -26,8 +27,9 @@ Plateau::Plateau(const Options& options, Before before) : options_(options), rat
 
 void Plateau::Add(int64_t updates, double ratio) {
   const MutexLock lock(mu_);
-  if (options_.patience == 0 || reason_ || !(ratio > 0) || !std::isfinite(ratio)) return;
+  if (options_.patience == 0 || reason_ || updates <= last_ || !(ratio > 0) || !std::isfinite(ratio)) return;
   ratios_.push_back(ratio);
+  last_ = updates;
   Judge(updates);
 }
 

@@ -34,8 +34,9 @@ class Plateau {
   // There is a reason at once where the evaluations before show it: a run ends where it did before it was resumed.
   Plateau(const Options& options, Before before);
 
-  // Adds an evaluation of the policy after `updates` updates. ratio: geometric mean of makespan / one device; a ratio
-  // that is not a positive number is left out.
+  // Adds an evaluation of the policy after `updates` updates, if it was not added before, as that of the policy that a
+  // resumed run begins with. ratio: geometric mean of makespan / one device; a ratio that is not a positive number is
+  // left out.
   void Add(int64_t updates, double ratio);
 
   // A sentence that says why training should stop; nullopt: it should go on. Does not change once it is set.
@@ -49,6 +50,7 @@ class Plateau {
   const Options options_;
   mutable Mutex mu_;
   std::vector<double> ratios_ EMPLACE_GUARDED_BY(mu_);  // Oldest first, 2 * patience at most.
+  int64_t last_ EMPLACE_GUARDED_BY(mu_);                // Updates before the last of them; -1: there is none.
   std::optional<std::string> reason_ EMPLACE_GUARDED_BY(mu_);
 };
 

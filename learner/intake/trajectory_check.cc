@@ -122,10 +122,15 @@ std::optional<std::string> TrajectoryChecker::CheckAgain(const Trajectory& traje
   const double low = Rho(config_, makespan_us / hardware_.tolerance, simulated.peak_bytes, memory_bytes);
   const double high = Rho(config_, makespan_us * hardware_.tolerance, simulated.peak_bytes, memory_bytes);
   const auto claimed = static_cast<double>(trajectory.rho[point]);
-  const double rounding = kRhoTolerance * std::max(1.0, std::abs(claimed));
+  const double rounding = RhoRounding(claimed);
   if (claimed >= low - rounding && claimed <= high + rounding) return std::nullopt;
   return StrCat("its rho after ", point, " steps is ", claimed, ", and ", low, " to ", high,
                 " when its placement is measured again");
+}
+
+double TrajectoryChecker::RhoRounding(double rho) const {
+  // A logarithm may be near 0, and rounds as the number does that it is of.
+  return kRhoTolerance * (config_.reward == RewardUnit::kLog ? std::max(1.0, std::abs(rho)) : std::abs(rho));
 }
 
 Measurement TrajectoryChecker::Simulate(const Trajectory& trajectory, size_t point) {
@@ -147,7 +152,7 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckPoint(const Trajectory& traje
   outcome.feasible = measured.feasible;
   const double expected = Rho(config_, measured.makespan_us, measured.peak_bytes, task.sim.memory_bytes);
   const double claimed = static_cast<double>(trajectory.rho[point]);
-  if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {
+  if (std::abs(claimed - expected) > RhoRounding(expected)) {
     const std::string which =
         point + 1 == trajectory.rho.size() ? "its last rho" : StrCat("its rho after ", point, " steps");
     outcome.reason = StrCat(which, " is ", claimed, ", the simulator says ", expected);

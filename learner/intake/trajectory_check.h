@@ -59,6 +59,7 @@ class TrajectoryChecker {
   Outcome CheckSimulated(const Trajectory& trajectory);
   Outcome CheckMeasured(const Trajectory& trajectory);
   std::optional<std::string> CheckRewards(const Trajectory& trajectory, double greatest) const;
+  double RhoRounding(double rho) const;  // By how much an equal rho may differ.
   Measurement Simulate(const Trajectory& trajectory, size_t point);
 
   const std::vector<PlacementTask>& tasks_;

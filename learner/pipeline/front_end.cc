@@ -45,8 +45,8 @@ NetworkOptions ToOptions(const NetworkConfig& config) {
 }  // namespace
 
 FrontEnd::FrontEnd(const NetworkConfig& config, ActorSessions& sessions, WeightsBroadcast& weights,
-                   TrajectoryIntake& intake, StageClock& clock)
-    : sessions_(sessions), weights_(weights), intake_(intake), clock_(clock) {
+                   TrajectoryIntake& intake, StageClocks& clocks)
+    : sessions_(sessions), weights_(weights), intake_(intake), clocks_(clocks), clock_(clocks[Stage::kReceive]) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
   std::future<std::string> address = bound.get_future();
@@ -182,7 +182,9 @@ void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   if (now < next_actor_check_) return;
   next_actor_check_ = now + kActorCheckEvery;
   intake_.AccuseSenders(endpoint);
-  sessions_.Check(intake_.MadeProgress(), now);
+  // Actors may have to wait for what comes of an update or an evaluation. One that hangs is found by its own clock.
+  const bool computes = clocks_[Stage::kUpdate].silent_s() || clocks_[Stage::kEvaluate].silent_s();
+  sessions_.Check(intake_.MadeProgress() || computes, now);
 }
 
 void FrontEnd::TakeStats(const LearnerEndpoint::Counts& counts) {

@@ -26,10 +26,10 @@ namespace emplace {
 
 class FrontEnd {
  public:
-  // Opens the ports; throws RunFailed when one is taken. `clock` is the one of Stage::kReceive. REQUIRES: all that is
-  // handed in by reference, but config, outlives the front end, whose thread alone uses it where it says so.
+  // Opens the ports; throws RunFailed when one is taken. REQUIRES: all that is handed in by reference, but config,
+  // outlives the front end, whose thread alone uses it where it says so.
   FrontEnd(const NetworkConfig& config, ActorSessions& sessions, WeightsBroadcast& weights, TrajectoryIntake& intake,
-           StageClock& clock);
+           StageClocks& clocks);
   ~FrontEnd();
 
   const std::string& address() const { return address_; }  // The control address, which actors are started with.
@@ -59,8 +59,9 @@ class FrontEnd {
   ActorSessions& sessions_;
   WeightsBroadcast& weights_;
   TrajectoryIntake& intake_;
-  StageClock& clock_;
-  StageClock full_;  // Busy while the queue is full.
+  const StageClocks& clocks_;
+  StageClock& clock_;  // Of Stage::kReceive.
+  StageClock full_;    // Busy while the queue is full.
   std::string address_;
 
   // Used by the front end's thread alone:

@@ -10,15 +10,21 @@
 
 namespace emplace {
 
-Publisher::Publisher(const RunConfig& config, std::string graphs_hash, const Rng& rng, const Outputs& outputs)
+Publisher::Publisher(const RunConfig& config, const Workload& workload, const Rng& rng, const Outputs& outputs)
     : config_(config),
-      graphs_hash_(std::move(graphs_hash)),
+      workload_(workload),
       lockstep_(config.training.lockstep()),
       rng_(rng),
       outputs_(outputs),
       last_times_(outputs.clocks.Read()) {}
 
+bool Publisher::IsDue(PolicyVersion version) const {
+  const int64_t every = config_.evaluation.every;
+  return every > 0 && static_cast<int64_t>(version) % every == 0;
+}
+
 void Publisher::Begin(std::shared_ptr<const PolicyWeights> initial) {
+  if (!IsDue(initial->version)) return;
   Evaluate(std::move(initial));
   TakeReport();
 }
@@ -30,8 +36,12 @@ void Publisher::Evaluate(std::shared_ptr<const PolicyWeights> weights) {
 
 void Publisher::Publish(const UpdateResult& result) {
   if (!lockstep_) outputs_.weights.Publish(result.weights);
-  const int64_t every = config_.evaluation.every;
-  if (every > 0 && static_cast<int64_t>(result.weights->version) % every == 0) Evaluate(result.policy);
+  if (IsDue(result.weights->version)) {
+    StageClock& clock = outputs_.clocks[Stage::kPublish];
+    clock.Waiting();
+    Evaluate(result.policy);
+    clock.Busy();
+  }
   TakeReport();
   if (lockstep_ && !outputs_.plateau.reason()) outputs_.weights.Publish(result.weights);
   outputs_.progress.AddBatch(result.batch_stats);
@@ -83,7 +93,7 @@ void Publisher::WriteMetrics(const UpdateResult& result) {
                          scalars);
 }
 
-void Publisher::TakeReport(bool for_plateau) {
+void Publisher::TakeReport() {
   const std::optional<EvaluationReport> report = outputs_.evaluation.Poll();
   if (!report) return;
   const double ratio = report->validation.geometric_mean_ratio;
@@ -97,17 +107,17 @@ void Publisher::TakeReport(bool for_plateau) {
                             report->validation_name, " graphs, ", ShownRatio(report->test.geometric_mean_ratio),
                             " on test graphs"));
   outputs_.best.Consider(*report);
-  if (for_plateau) outputs_.plateau.Add(static_cast<int64_t>(version), ratio);
+  if (IsDue(version)) outputs_.plateau.Add(static_cast<int64_t>(version), ratio);
   last_evaluated_ = version;
 }
 
-void Publisher::EvaluateLast(const std::shared_ptr<const PolicyWeights>& last, bool interrupted) {
+void Publisher::EvaluateLast(const std::shared_ptr<const PolicyWeights>& last) {
   outputs_.evaluation.WaitIdle();
   TakeReport();
   if (last_evaluated_ != last->version) outputs_.evaluation.Submit(last);
   while (last_evaluated_ != last->version) {
     outputs_.evaluation.WaitIdle();
-    TakeReport(!interrupted);
+    TakeReport();
   }
 }
 
@@ -123,7 +133,8 @@ void Publisher::WriteCheckpoint(const Snapshot& snapshot) {
   checkpoint.validation_history = outputs_.plateau.history();
   checkpoint.ledger_json = snapshot.ledger_json;
   checkpoint.kernel_path = ToString(BestKernelPath());
-  checkpoint.graphs_hash = graphs_hash_;
+  checkpoint.graphs_hash = workload_.graphs_hash;
+  checkpoint.conditions_hash = workload_.conditions_hash;
   checkpoint.config_yaml = RunConfigToYaml(config_);
   outputs_.write_placements();
   outputs_.store.Write(checkpoint);

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "common/rng.h"
 #include "common/threads/line_writer.h"
@@ -25,6 +24,7 @@
 #include "learner/storage/checkpoint_store.h"
 #include "learner/storage/run_directory.h"
 #include "learner/update/update_stage.h"
+#include "learner/workload.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
 
@@ -48,31 +48,31 @@ class Publisher {
     Plateau& plateau;
     const RunDirectory& dir;
     const Ledger& ledger;
-    const StageClocks& clocks;
+    StageClocks& clocks;
     const RunClock& clock;
     LineWriter& out;  // For people.
   };
-  // graphs_hash: Workload::graphs_hash.
-  Publisher(const RunConfig& config, std::string graphs_hash, const Rng& rng, const Outputs& outputs);
+  // REQUIRES: workload outlives the publisher.
+  Publisher(const RunConfig& config, const Workload& workload, const Rng& rng, const Outputs& outputs);
 
-  // Starts the evaluation of the policy that a new run begins with.
+  // Starts the evaluation of the policy that a new run begins with, if evaluations go along with the training.
   void Begin(std::shared_ptr<const PolicyWeights> initial);
   void Publish(const UpdateResult& result);
-  // Takes in the report of an evaluation that has finished, if there is one. for_plateau: whether it may show a
-  // plateau.
-  void TakeReport(bool for_plateau = true);
-  // Evaluates the last policy of the run if that was not done, and waits for it. interrupted: the run may go on later,
-  // without an evaluation at this place. So that it goes on as if nothing had been, this one shows no plateau.
-  void EvaluateLast(const std::shared_ptr<const PolicyWeights>& last, bool interrupted);
+  // Takes in the report of an evaluation that has finished, if there is one.
+  void TakeReport();
+  // Evaluates the last policy of the run if that was not done, and waits for it. Only an evaluation that was due anyway
+  // can show a plateau: a run that goes on later does so as if it had not ended here.
+  void EvaluateLast(const std::shared_ptr<const PolicyWeights>& last);
   // Writes a checkpoint of this state, in the place of one of the same update.
   void WriteCheckpoint(const Snapshot& snapshot);
 
  private:
+  bool IsDue(PolicyVersion version) const;  // Whether evaluation.every asks for its evaluation.
   void Evaluate(std::shared_ptr<const PolicyWeights> weights);
   void WriteMetrics(const UpdateResult& result);
 
   const RunConfig config_;
-  const std::string graphs_hash_;
+  const Workload& workload_;
   const bool lockstep_;
   const Rng rng_;
   const Outputs outputs_;

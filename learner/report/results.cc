@@ -55,9 +55,10 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
       Format("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s", "graphs",
              "count", "start placement", "the policy", "best found");
   std::string unfit;  // Lines.
-  for (const Part& part :
-       {Part{"train", workload.train, totals.best_found}, Part{"validation", workload.validation, std::nullopt},
-        Part{"test", workload.test, std::nullopt}}) {
+  const std::vector<PlacementTask> none;
+  const std::vector<PlacementTask>& validation = workload.NumValidation() > 0 ? workload.validation : none;
+  for (const Part& part : {Part{"train", workload.train, totals.best_found},
+                           Part{"validation", validation, std::nullopt}, Part{"test", workload.test, std::nullopt}}) {
     const EvaluationResult start = EvaluateStart(part.tasks, placer);
     const EvaluationResult placed = Evaluate(policy, part.tasks, placer);
     summary[part.name] = {{"graphs", part.tasks.size()},
@@ -65,7 +66,7 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                           {"policy", placed.geometric_mean_ratio},
                           {"infeasible", placed.infeasible}};
     if (part.best_found) summary[part.name]["best_found"] = *part.best_found;
-    if (&part.tasks == &workload.validation && workload.NumValidation() == 0) continue;  // They are those of "train".
+    if (&part.tasks == &none) continue;
     table += Format("\n%-12s %7zu %16s %12s %12s", part.name, part.tasks.size(),
                     ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
                     part.best_found ? ShownRatio(*part.best_found).c_str() : "");

@@ -25,10 +25,11 @@ struct RunTotals {
 
 // Compares the policy's placements with the start placements on the training, validation and test graphs, and prints a
 // table. Returns the text of summary.json: {"interrupted", "stopped", "updates", "train_seconds", "episodes",
-// "duplicates", "malformed", "ignored", "cut_off", "refused", "policy_version", and for each of "train", "validation"
-// and "test" {"graphs", "start", "policy", "infeasible"}}. "start" and "policy" are geometric means of makespan / one
-// device, null when no graph has one. "train" also has "best_found", the mean of the best placements found in episodes.
-// Where actors that measure have joined, there are also "measured" and "measured_again", as in the ledger.
+// "duplicates", "malformed", "ignored", "cut_off", "refused", "policy_version", "rewarded", and for each of "train",
+// "validation" and "test" {"graphs", "start", "policy", "infeasible"}}. "start" and "policy" are geometric means of
+// makespan / one device, null when no graph has one. "train" also has "best_found", the mean of the best placements
+// found in episodes. Where actors that measure have joined, there are also "measured" and "measured_again", as in the
+// ledger.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals, LineWriter& out);
 

@@ -1,5 +1,6 @@
 #include "learner/storage/best_policy.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -13,8 +14,10 @@ namespace {
 
 // In the metadata of the best policy: how many of its validation placements do not fit in memory.
 constexpr const char* kInfeasibleKey = "validation_infeasible";
-// And what it comes to on them: for people and for `emplace export`.
+// And what it comes to on them, and whether they are validation or training graphs: for people and for `emplace
+// export`.
 constexpr const char* kRatioKey = "validation_ratio";
+constexpr const char* kGraphsKey = "evaluated_on";
 
 }  // namespace
 
@@ -37,9 +40,23 @@ void BestPolicy::Consider(const EvaluationReport& report) {
   ratio_ = ratio;
   infeasible_ = infeasible;
   PolicyWeights best = *report.weights;
-  best.metadata[kInfeasibleKey] = std::to_string(infeasible);
-  best.metadata[kRatioKey] = ShortestDouble(ratio);
-  store_.WriteBest(best);
+  best.metadata[kGraphsKey] = report.validation_name;
+  Write(std::move(best));
+}
+
+void BestPolicy::JudgeAnew(const std::function<EvaluationResult(const PolicyWeights&)>& evaluate) {
+  std::optional<PolicyWeights> best = store_.LoadBest();
+  if (!best) return;
+  const EvaluationResult result = evaluate(*best);
+  ratio_ = std::isnan(result.geometric_mean_ratio) ? 0 : result.geometric_mean_ratio;
+  infeasible_ = result.infeasible;
+  Write(*std::move(best));
+}
+
+void BestPolicy::Write(PolicyWeights policy) const {
+  policy.metadata[kInfeasibleKey] = std::to_string(infeasible_);
+  policy.metadata[kRatioKey] = ShortestDouble(ratio_);
+  store_.WriteBest(policy);
 }
 
 }  // namespace emplace

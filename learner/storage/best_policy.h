@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "learner/evaluation/evaluation_thread.h"
 #include "learner/storage/checkpoint_store.h"
@@ -20,10 +21,16 @@ class BestPolicy {
   // memory is of no use, however fast it would be, so fewer such placements come first, then the lower mean ratio.
   void Consider(const EvaluationReport& report);
 
+  // Where a run goes on under other conditions (Workload::conditions_hash): what the best policy comes to there.
+  // evaluate: on the validation graphs.
+  void JudgeAnew(const std::function<EvaluationResult(const PolicyWeights&)>& evaluate);
+
   // Geometric mean of makespan / one device on the validation graphs; 0: there is no policy yet.
   double ratio() const { return ratio_; }
 
  private:
+  void Write(PolicyWeights policy) const;
+
   const CheckpointStore& store_;
   const bool take_last_;
   double ratio_ = 0;

@@ -92,6 +92,7 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                        {"ledger", checkpoint.ledger_json},
                        {"config", checkpoint.config_yaml}};
   if (!checkpoint.graphs_hash.empty()) state["graphs_xxh3"] = checkpoint.graphs_hash;
+  if (!checkpoint.conditions_hash.empty()) state["conditions_xxh3"] = checkpoint.conditions_hash;
   // Text from outside that is not UTF-8 must not cost the checkpoint.
   std::string text = state.dump(1, ' ', false, OrderedJson::error_handler_t::replace);
   text.resize(text.size() - std::string_view("\n}").size());
@@ -140,6 +141,7 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
     checkpoint.rng_state = RngStateFrom(state.at("rng_state"), StrCat(path.string(), ": rng_state"));
     state.at("kernel_path").get_to(checkpoint.kernel_path);
     checkpoint.graphs_hash = state.value("graphs_xxh3", "");
+    checkpoint.conditions_hash = state.value("conditions_xxh3", "");
     state.at("policy_xxh64").get_to(policy_checksum);
     state.at("optimizer_xxh64").get_to(optimizer_checksum);
     state.at("ledger").get_to(checkpoint.ledger_json);

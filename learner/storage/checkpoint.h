@@ -27,8 +27,9 @@ struct Checkpoint {
   std::vector<double> validation_history;  // Ratios of the last evaluations: see Plateau::history.
   std::string ledger_json;                 // Made by Ledger::ToJson.
   std::string kernel_path;
-  std::string graphs_hash;  // Workload::graphs_hash; empty in checkpoints from before it, too.
-  std::string config_yaml;  // The resolved configuration.
+  std::string graphs_hash;      // Workload::graphs_hash; empty in checkpoints from before it, too.
+  std::string conditions_hash;  // Workload::conditions_hash; the same.
+  std::string config_yaml;      // The resolved configuration.
 };
 
 // The contents of the files in a checkpoint folder.

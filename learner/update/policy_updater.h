@@ -30,6 +30,7 @@ class PolicyUpdater final : public Updater {
 
   UpdaterState SaveState() const override;
   void LoadState(const UpdaterState& state) override;
+  void ForgetBest() override { objective_->ForgetBest(); }
 
  private:
   StepOutcome Step(const UpdateInputs& inputs);

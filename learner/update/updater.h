@@ -50,6 +50,8 @@ class Updater {
   virtual UpdaterState SaveState() const = 0;
   // Throws BadInput when the state does not fit the policy or the graphs; the updater is of no use then.
   virtual void LoadState(const UpdaterState& state) = 0;
+  // Forgets the best episodes that it repeats: on another machine others may be better.
+  virtual void ForgetBest() {}
 };
 
 }  // namespace emplace

@@ -55,6 +55,19 @@ class WorkloadTest : public testing::Test {
   RunConfig config_;
 };
 
+TEST_F(WorkloadTest, TheHashOfConditionsTellsMachinesAndStartsFromOthers) {
+  const std::string hash = Build(2, 1).conditions_hash;
+  EXPECT_EQ(Build(3, 2).conditions_hash, hash);
+  config_.environment.start = Start::kSingle;
+  EXPECT_NE(Build(2, 1).conditions_hash, hash);
+  config_.environment.start = RunConfig().environment.start;
+  EXPECT_EQ(Build(2, 1).conditions_hash, hash);
+  // The same file, edited: its name tells nothing.
+  const std::string machine = ReadFile(folder_ / "d.yaml");
+  WriteFileAtomically(folder_ / "d.yaml", std::string(machine).replace(machine.find(": 100,"), 6, ": 50,"));
+  EXPECT_NE(Build(2, 1).conditions_hash, hash);
+}
+
 TEST_F(WorkloadTest, TheHashTellsGraphsFromOthers) {
   const std::string hash = Build(2, 1).graphs_hash;
   EXPECT_EQ(Build(2, 1).graphs_hash, hash);

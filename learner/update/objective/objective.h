@@ -42,6 +42,7 @@ class LearningObjective {
   virtual SafetensorsFile Save() const = 0;
   // Throws BadInput when something is missing or does not fit the graphs; the objective is of no use then.
   virtual void Load(const SafetensorsFile& state) = 0;
+  virtual void ForgetBest() {}  // As Updater::ForgetBest.
 };
 
 }  // namespace emplace

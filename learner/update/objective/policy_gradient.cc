@@ -88,6 +88,10 @@ LossSpec PolicyGradient::Loss(double entropy_weight) const {
   return {};
 }
 
+bool PolicyGradient::HasNoise(PolicyVersion version) const {
+  return config_.logits_noise > 0 && static_cast<int64_t>(version) < config_.logits_noise_decay_updates;
+}
+
 const Lesson& PolicyGradient::Prepare(const std::vector<Trajectory>& batch, PolicyVersion version) {
   const std::vector<std::vector<float>> advantages = baselines_.AdvantagesThenAdd(batch);
   lesson_ = Lesson();
@@ -106,9 +110,10 @@ const Lesson& PolicyGradient::Prepare(const std::vector<Trajectory>& batch, Poli
     }
     const size_t decisions = kind_.DecisionsOfSample(episode);
     lesson_.advantages.insert(lesson_.advantages.end(), decisions, advantage);
-    // What is imitated is taken as if the policy at hand had chosen it.
-    const bool lags_behind = !imitated && episode.policy_version != version;
-    lesson_.lags.insert(lesson_.lags.end(), decisions, lags_behind ? 1.0F : 0.0F);
+    // What is imitated is taken as if the policy at hand had chosen it. What was drawn with noise was not, even by the
+    // same version.
+    const bool chose_otherwise = !imitated && (episode.policy_version != version || HasNoise(episode.policy_version));
+    lesson_.lags.insert(lesson_.lags.end(), decisions, chose_otherwise ? 1.0F : 0.0F);
     lesson_.later_lags.insert(lesson_.later_lags.end(), decisions, imitated ? 0.0F : 1.0F);
   }
   loss_ = MakeLoss(Loss(lesson_.entropy_weight));

@@ -30,12 +30,15 @@ class PolicyGradient final : public LearningObjective {
 
   SafetensorsFile Save() const override;
   void Load(const SafetensorsFile& state) override;
+  void ForgetBest() override { best_.Load(std::vector<BestEpisode>(tasks_.size())); }
 
  private:
   // The batch, followed by the best episodes to imitate.
   std::span<const Trajectory> WithImitated(const std::vector<Trajectory>& batch, PolicyVersion version);
   std::vector<Sample> DrawSamples(std::span<const Trajectory> episodes, PolicyVersion version) const;
   LossSpec Loss(double entropy_weight) const;
+  // Whether actors draw from this version's logits with noise.
+  bool HasNoise(PolicyVersion version) const;
   // The number of rewards, and so of advantages, in an episode of so many decisions.
   size_t NumReturns(size_t decisions) const;
 

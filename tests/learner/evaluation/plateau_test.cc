@@ -40,7 +40,8 @@ TEST(Plateau, WaitsWhileEvaluationsSwing) {
 
 TEST(Plateau, SaysInPercentWhatWasGained) {
   Plateau plateau({.patience = 2, .min_gain = 9, .first_update = 0}, {});
-  for (const double ratio : {0.8, 0.6, 0.8, 0.6}) plateau.Add(1, ratio);
+  int64_t updates = 0;
+  for (const double ratio : {0.8, 0.6, 0.8, 0.6}) plateau.Add(++updates, ratio);
   // Both geometric means are sqrt(0.48); the variance of each log is log(4/3)^2 / 2, so that of each mean half of it,
   // and with two degrees of freedom the interval is 4.303 * log(4/3) / sqrt(2) = 0.8753 to either side: e^0.8753
   // = 2.3997.
@@ -86,6 +87,19 @@ TEST(Plateau, GoesOnFromItsHistory) {
   resumed.Add(8, 0.705);
   ASSERT_TRUE(whole.reason());
   EXPECT_EQ(whole.reason(), resumed.reason());
+}
+
+// A run that was interrupted before its first update evaluates the policy that it begins with once more.
+TEST(Plateau, CountsNoPolicyTwice) {
+  Plateau plateau({.patience = 2}, {});
+  plateau.Add(0, 0.9);
+  plateau.Add(0, 0.9);
+  EXPECT_THAT(plateau.history(), SizeIs(1));
+  Plateau resumed({.patience = 2}, {.history = plateau.history(), .updates = 0});
+  resumed.Add(0, 0.9);
+  EXPECT_THAT(resumed.history(), SizeIs(1));
+  resumed.Add(25, 0.8);
+  EXPECT_THAT(resumed.history(), SizeIs(2));
 }
 
 TEST(Plateau, LeavesOutWhatIsNoRatioAndKeepsNoMoreThanItNeeds) {

@@ -117,6 +117,21 @@ TEST(TrajectoryCheck, RhoStaysWhereNothingMoves) {
   EXPECT_GT(stays, 10);
 }
 
+// Steps of some hundred microseconds, so that a rho in seconds is a small number.
+TEST(TrajectoryCheck, AFalseRhoIsFoundHoweverSmallItIs) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 6);
+  for (const RewardUnit reward : {RewardUnit::kSeconds, RewardUnit::kSqrt}) {
+    EnvironmentConfig environment;
+    environment.reward = reward;
+    TrajectoryChecker checker(tasks, PlacetoKind(), environment);
+    for (Trajectory trajectory : Episodes(tasks, environment, SmallPolicy(1), 20, Rng(2))) {
+      const auto last = static_cast<double>(trajectory.rho.back());
+      trajectory.rho.back() = static_cast<float>(0.99 * last);
+      EXPECT_TRUE(checker.Check(trajectory).reason) << last;
+    }
+  }
+}
+
 // A false rho on the way is found sooner or later, wherever it is; a true one never is.
 TEST(TrajectoryCheck, LooksAtAnyStep) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);

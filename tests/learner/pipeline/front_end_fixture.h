@@ -139,7 +139,7 @@ class WholeFrontEnd {
         weights_(std::move(weights), sessions_),
         rules_(tasks, config, placements),
         intake_(rules_, tasks, config, ledger, sessions_, clocks[Stage::kCheck]),
-        front_end_(config.network, sessions_, weights_, intake_, clocks[Stage::kReceive]) {}
+        front_end_(config.network, sessions_, weights_, intake_, clocks) {}
 
   uint64_t session() const { return sessions_.session(); }
   void Publish(std::shared_ptr<const PolicyWeights> weights) { weights_.Publish(std::move(weights)); }

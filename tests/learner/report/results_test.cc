@@ -60,6 +60,18 @@ class Results : public testing::Test {
   LineWriter out_{::fileno(file_.get())};
 };
 
+TEST_F(Results, AreOfNoValidationGraphsWhereTheTrainingGraphsStandInForThem) {
+  EXPECT_EQ(Summary().at("validation").at("graphs"), 1);
+  EXPECT_THAT(Printed(), HasSubstr("\nvalidation "));
+  workload_.validation = workload_.train;
+  workload_.choice = VersionChoice::kLast;
+  const nlohmann::json summary = Summary();
+  EXPECT_EQ(summary.at("train").at("graphs"), 2);
+  EXPECT_TRUE(summary.at("train").at("policy").is_number());
+  EXPECT_EQ(summary.at("validation"),
+            nlohmann::json::parse(R"({"graphs": 0, "start": null, "policy": null, "infeasible": 0})"));
+}
+
 TEST_F(Results, SaysNothingOfMeasuredRewardsWhereAllActorsSimulate) {
   CountEpisodes(0, 3);
   EXPECT_FALSE(Summary().contains("measured"));

@@ -79,6 +79,22 @@ TEST_F(BestPolicyTest, TheFileItselfSaysHowGoodItIs) {
   EXPECT_EQ(Kept(), 2U);
 }
 
+// On a slower machine, on which nothing comes to what it came to on the one before.
+TEST_F(BestPolicyTest, IsJudgedAnewUnderOtherConditions) {
+  BestPolicy(store_, false).Consider(Report(1, 0.5, 2));
+  BestPolicy resumed(store_, false);
+  resumed.JudgeAnew([](const PolicyWeights& policy) {
+    EXPECT_EQ(policy.version, 1U);
+    return EvaluationResult{.ratios = {}, .geometric_mean_ratio = 0.8};
+  });
+  EXPECT_EQ(resumed.ratio(), 0.8);
+  EXPECT_EQ(BestPolicy(store_, false).ratio(), 0.8);
+  resumed.Consider(Report(2, 0.9, 0));
+  EXPECT_EQ(Kept(), 1U);
+  resumed.Consider(Report(3, 0.7, 0));
+  EXPECT_EQ(Kept(), 3U);
+}
+
 TEST_F(BestPolicyTest, ADamagedOneIsReplaced) {
   BestPolicy(store_, false).Consider(Report(1, 0.5, 0));
   WriteFileAtomically(folder_ / "best" / "policy.safetensors", "damaged");

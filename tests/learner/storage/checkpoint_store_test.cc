@@ -37,6 +37,7 @@ void ExpectEqual(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.ledger_json, b.ledger_json);
   EXPECT_EQ(a.kernel_path, b.kernel_path);
   EXPECT_EQ(a.graphs_hash, b.graphs_hash);
+  EXPECT_EQ(a.conditions_hash, b.conditions_hash);
   EXPECT_EQ(a.config_yaml, b.config_yaml);
 }
 

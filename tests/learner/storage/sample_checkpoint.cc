@@ -28,6 +28,7 @@ Checkpoint SampleCheckpoint(int64_t updates) {
   checkpoint.ledger_json = "{\"total\": {}}";
   checkpoint.kernel_path = "avx2";
   checkpoint.graphs_hash = "0123456789abcdef";
+  checkpoint.conditions_hash = "fedcba9876543210";
   checkpoint.config_yaml = "name: \"x\"\n";
   return checkpoint;
 }

@@ -115,6 +115,22 @@ TEST(PolicyUpdater, ImportanceIsExactlyOneWhenNothingLags) {
   EXPECT_EQ(as_sent.weights().values, shifted.weights().values);
 }
 
+TEST(PolicyUpdater, ImportanceIsThatOfTheNoiseThatActionsWereDrawnWith) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(2, 2);
+  RunConfig config = TestConfig();
+  config.training.logits_noise = 0.5;
+  config.training.logits_noise_decay_updates = 5;
+  for (const PolicyVersion version : {4U, 5U}) {
+    const PolicyWeights weights = RandomSmallPolicy(6, version);
+    std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(3));
+    for (Trajectory& episode : batch) {
+      for (float& log_prob : episode.behaviour_log_prob) log_prob -= 0.5F;
+    }
+    PolicyUpdater updater(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
+    EXPECT_NEAR(updater.Update(batch).mean_importance, version == 4 ? std::exp(0.5) : 1, 1e-4);
+  }
+}
+
 TEST(PolicyUpdater, ImportanceBeyondTheClipCountsAsTheClip) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(3, 2);
   RunConfig config = TestConfig();

@@ -79,7 +79,7 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   WeightsBroadcast broadcast(weights, sessions);
   const PlacementEpisodes rules(tasks, config, placements);
   TrajectoryIntake intake(rules, tasks, config, ledger, sessions, clocks[Stage::kCheck]);
-  FrontEnd front_end(config.network, sessions, broadcast, intake, clocks[Stage::kReceive]);
+  FrontEnd front_end(config.network, sessions, broadcast, intake, clocks);
   std::set<ThreadId> threads = LiveThreads();
   for (const ThreadId other : others) threads.erase(other);
   std::vector<std::unique_ptr<Player>> players;
