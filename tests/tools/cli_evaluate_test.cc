@@ -58,6 +58,27 @@ TEST_F(EvaluateCommand, EvaluateCountsNothingTwice) {
   EXPECT_EQ(Json::parse(both.out)["results"].size(), 4u);
 }
 
+TEST_F(EvaluateCommand, AFileOfResultsLosesNothing) {
+  const std::string evaluate = "evaluate --devices d.yaml --budget 2 --graphs g.graph.json --out r.json --methods ";
+  ASSERT_EQ(Emplace(evaluate + "single,random").exit_code, 0);
+  const std::string before = ReadFile(folder_ / "r.json");
+  ExpectRefused(evaluate + "heft --resume", "r.json: has a result of method 'random' with seed 1 on 'g.graph.json'");
+  ExpectRefused(evaluate + "single,random --seeds 2 --resume", "which is not asked for");
+  Write("broken.graph.json", "{");
+  ExpectRefused("evaluate --devices d.yaml --graphs broken.graph.json --out r.json --methods single",
+                "broken.graph.json:1:");
+  EXPECT_EQ(ReadFile(folder_ / "r.json"), before);
+  // What is asked for besides is added.
+  ASSERT_EQ(Emplace(evaluate + "single,random,heft --resume").exit_code, 0);
+  EXPECT_EQ(Json::parse(ReadFile(folder_ / "r.json"))["results"].size(), 3u);
+}
+
+TEST_F(EvaluateCommand, ASplitWithoutGraphsIsRefused) {
+  ASSERT_EQ(Emplace("generate inception_v3 --out one --size small").exit_code, 0);
+  ExpectRefused("evaluate --graphs one --split test --devices d.yaml --methods single",
+                "--graphs one: has no test graphs");
+}
+
 // a (10 us) and b (20 us) run side by side, then c (5 us): 25 us, and 20 us where loads are level.
 TEST_F(EvaluateCommand, ComparesByTheObjective) {
   const std::string evaluate = "evaluate --graphs g.graph.json --devices d.yaml --methods dp,single,heft ";

@@ -149,6 +149,7 @@ TEST_F(CliTest, GenerateInstancesWritesGraphsAndMachinesThatCanBePlaced) {
   ExpectRefused("generate instances --out x --max-ops 3", "max_ops is '3', expected 16..");
   ExpectRefused("generate instances --out x --min-ops 3000", "min_ops is 3000, expected at most max_ops, 2000");
   ExpectRefused("generate --out x", "family is required");
+  ExpectRefused("generate --seed 7 instances --out x", "--seed: is given before 'instances'");
   ExpectRefused("generate ptb", "--out is required");
 }
 

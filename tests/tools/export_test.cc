@@ -48,7 +48,7 @@ class ExportTest : public CliFolder {
 
   void WritePolicy(const std::string& name, PolicyVersion version, const std::string& ratio = "") const {
     PolicyWeights policy = SmallPolicy(version, version);
-    if (!ratio.empty()) policy.metadata["validation_ratio"] = ratio;
+    if (!ratio.empty()) policy.metadata.insert({{"validation_ratio", ratio}, {"evaluated_on", "training"}});
     fs::create_directories((folder_ / name).parent_path());
     Write(name, SerializePolicy(policy));
   }
@@ -113,7 +113,7 @@ TEST_F(ExportTest, ThePolicyIsTheBestThereIs) {
   WritePolicy("run/checkpoints/best/policy.safetensors", 90, "0.7");  // and goes on.
   EXPECT_EQ(chosen("checkpoints/best/policy.safetensors").at("validation_ratio"), 0.7);
   EXPECT_THAT(Emplace("export run").out,
-              HasSubstr("policy of version 90, makespan / one device 0.7000 on the validation"));
+              HasSubstr("policy of version 90, makespan / one device 0.7000 on the training graphs: "));
 }
 
 TEST_F(ExportTest, AnOnnxModelIsThePolicyToo) {
@@ -168,6 +168,8 @@ TEST_F(ExportTest, InspectSaysWhatTheFilesAre) {
   EXPECT_EQ(what("placements"), "emplace.placements/1");
   EXPECT_EQ(what("placements/tiny_0.placement.json"), "placement (emplace.placement/1)");
   EXPECT_EQ(what("placements.jsonl"), "best placements that a training run has found");
+  Write("later.json", R"({"format": "emplace.placement/2", "ops": {}})");
+  ExpectRefused("inspect later.json", "later.json: ");
 }
 
 TEST_F(ExportTest, AGraphWithoutAPlacementIsListed) {
@@ -187,6 +189,7 @@ TEST_F(ExportTest, WrongInputIsOneLineAndWritesNothing) {
   ExpectRefused("export run --graph something_else --placement out.json", "expected one of tiny_0, tiny_1, tiny_2");
   ExpectRefused("export run --graph tiny_1", "--placement");
   ExpectRefused("export run --placement out.json", "--graph");
+  ExpectRefused("export run --policy ''", "--policy");
   ExpectRefused("export nowhere", "nowhere: holds no run");
   ExpectRefused("export .", "holds no run");
   Write("secret.json", "{}");

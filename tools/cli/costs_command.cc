@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/task_inputs.h"
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
@@ -238,7 +239,8 @@ void AddCostsCommand(CLI::App& app, std::function<int()>& run) {
       ->required();
   command->add_option("--graph", args->graphs, "Graph file, or folder of graph files; may be repeated")->required();
   command->add_option("--out", args->out, "File to write the graph to; for several graphs, the folder to write them to")
-      ->required();
+      ->required()
+      ->check(NotEmpty());
   command->add_option(
       "--kinds", args->kinds,
       "Comma-separated device kinds, besides those of the table and the graph. An op whose cost is one number for "

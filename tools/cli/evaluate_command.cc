@@ -94,6 +94,10 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   }
   plan.max_groups = MaxGroups(args.wishes.max_groups, policy ? &*policy : nullptr);
   plan.graphs = FindGraphs(args.graphs, args.split);
+  if (plan.graphs.empty()) {
+    throw BadInput(StrCat("--graphs ", Join(args.graphs, ", "), ": has no ", args.split, " graphs, expected some that ",
+                          "a split.json names"));
+  }
   CheckGraphsOnce(plan.graphs);
   return plan;
 }
@@ -117,7 +121,15 @@ class Results {
         settings_(SettingsOf(plan, args.policy)) {
     if (!args.resume) return;
     if (out_.empty()) throw BadInput("--resume needs --out, the results to go on with");
-    for (RunResult& result : LoadResults(out_, settings_)) by_key_[result.key] = std::move(result);
+    const std::set<RunKey> asked(keys_.begin(), keys_.end());
+    for (RunResult& result : LoadResults(out_, settings_)) {
+      if (!asked.contains(result.key)) {
+        throw BadInput(StrCat(out_, ": has a result of method '", result.key.method, "' with seed ", result.key.seed,
+                              " on '", result.key.path, "', which is not asked for; expected a file of these graphs, ",
+                              "methods and seeds, of which it may lack some"));
+      }
+      by_key_[result.key] = std::move(result);
+    }
   }
 
   std::vector<RunKey> Missing() const {
@@ -128,12 +140,16 @@ class Results {
   }
   void Add(const RunResult& result) {
     by_key_[result.key] = result;
+    has_new_ = true;
     if (!saved_ || Clock::now() - *saved_ >= kSaveEvery) Save();
   }
+  // Does nothing where there is nothing new: a file of before stays as it is.
   void Save() {
-    if (!out_.empty()) WriteFileAtomically(out_, JsonLine(Document()) + "\n");
+    if (has_new_ && !out_.empty()) WriteFileAtomically(out_, JsonLine(Document()) + "\n");
+    has_new_ = false;
     saved_ = Clock::now();
   }
+  bool HasSome() const { return !by_key_.empty(); }
 
   std::vector<RunResult> List() const {
     std::vector<RunResult> list;
@@ -152,6 +168,7 @@ class Results {
   const Objective objective_;
   const nlohmann::ordered_json settings_;
   std::map<RunKey, RunResult> by_key_;
+  bool has_new_ = false;                    // Since the last Save.
   std::optional<Clock::time_point> saved_;  // None: nothing is written yet.
 };
 
@@ -214,8 +231,9 @@ int Evaluate(const EvaluateArguments& args) {
   FinishDespiteInterrupt();
   results.Save();
   if (const size_t left = results.Missing().size(); left > 0) {
-    throw RunFailed(StrCat("interrupted with ", left, " of ", plan.Keys().size(), " runs to go",
-                           args.out.empty() ? "" : StrCat("; --out ", args.out, " --resume goes on")));
+    throw RunFailed(
+        StrCat("interrupted with ", left, " of ", plan.Keys().size(), " runs to go",
+               args.out.empty() || !results.HasSome() ? "" : StrCat("; --out ", args.out, " --resume goes on")));
   }
   if (args.json) {
     std::printf("%s\n", JsonLine(results.Document()).c_str());

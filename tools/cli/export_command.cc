@@ -10,6 +10,7 @@
 
 #include "api/run_files.h"
 #include "api/run_policy.h"
+#include "common/command_line.h"
 #include "common/config/field_table.h"
 #include "common/error.h"
 #include "common/files/file_io.h"
@@ -35,7 +36,7 @@ struct ExportArguments {
   bool json = false;
 };
 
-// null: no validation graph has one, or it is not known.
+// null: no graph that was evaluated has one, or it is not known.
 OrderedJson ValidationRatio(const PolicyWeights& policy) {
   const auto found = policy.metadata.find("validation_ratio");
   if (found == policy.metadata.end()) return nullptr;
@@ -112,10 +113,14 @@ const FoundGraph& FindGraph(const std::vector<FoundGraph>& graphs, const std::st
 std::string Shown(const OrderedJson& ratio) { return ShownRatio(ratio.is_null() ? std::nan("") : ratio.get<double>()); }
 
 std::string ShownPolicy(const RunPolicy& policy) {
-  const OrderedJson ratio = ValidationRatio(policy.weights);
-  return StrCat("policy of version ", policy.weights.version,
-                ratio.is_null() ? "" : StrCat(", makespan / one device ", Shown(ratio), " on the validation graphs"),
-                ": ", policy.file);
+  std::string text = StrCat("policy of version ", policy.weights.version);
+  if (const OrderedJson ratio = ValidationRatio(policy.weights); !ratio.is_null()) {
+    text += StrCat(", makespan / one device ", Shown(ratio));
+    // A run without validation graphs is judged on those that it is trained on.
+    const auto graphs = policy.weights.metadata.find("evaluated_on");
+    if (graphs != policy.weights.metadata.end()) text += StrCat(" on the ", graphs->second, " graphs");
+  }
+  return StrCat(text, ": ", policy.file);
 }
 
 void PrintTable(const std::vector<FoundGraph>& graphs) {
@@ -200,16 +205,18 @@ void AddExportCommand(CLI::App& app, std::function<int()>& run) {
   CLI::App* command =
       app.add_subcommand("export", "Copy the best policy and placements found so far out of a run directory");
   command->add_option("run", args->run, "Run directory; its run may still be going on")->required();
-  command->add_option("--policy", args->policy, "File to write the best policy to, *.safetensors");
-  command->add_option(
-      "--onnx", args->onnx,
-      StrCat("File to write the best policy to as an ONNX model, *.onnx; its inputs say what they hold. "
-             "For policies of kind ",
-             Join(PolicyKindNames(&PolicyKind::writes_onnx), ", ")));
+  command->add_option("--policy", args->policy, "File to write the best policy to, *.safetensors")->check(NotEmpty());
+  command
+      ->add_option("--onnx", args->onnx,
+                   StrCat("File to write the best policy to as an ONNX model, *.onnx; its inputs say what they hold. "
+                          "For policies of kind ",
+                          Join(PolicyKindNames(&PolicyKind::writes_onnx), ", ")))
+      ->check(NotEmpty());
   CLI::Option* const graph = command->add_option(
       "--graph", args->graph, "Name of the training graph whose best placement to write; needs --placement");
   CLI::Option* const placement =
-      command->add_option("--placement", args->placement, "File to write the best placement of --graph to, *.json");
+      command->add_option("--placement", args->placement, "File to write the best placement of --graph to, *.json")
+          ->check(NotEmpty());
   graph->needs(placement);
   placement->needs(graph);
   command->add_flag("--json", args->json, "Print the result as one JSON document");

@@ -108,7 +108,15 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--kinds", args->kinds,
                       "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
   command->callback([args, command, family, out, count, &run] {
-    if (!command->get_subcommands().empty()) return;
+    if (!command->get_subcommands().empty()) {
+      for (const CLI::Option* const option : command->get_options()) {
+        if (option->count() > 0) {
+          throw CLI::ValidationError(option->get_name(),
+                                     "is given before 'instances', which has options of its own behind it");
+        }
+      }
+      return;
+    }
     for (const CLI::Option* const needed : {family, out}) {
       if (needed->count() == 0) throw CLI::RequiredError(needed->get_name());
     }

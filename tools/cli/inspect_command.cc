@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "common/files/format_version.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
 #include "common/wire/access/keys.h"
@@ -130,8 +131,12 @@ OrderedJson DescribeJson(const fs::path& path) {
       file.contains("format") && file["format"].is_string() ? file["format"].get<std::string>() : "";
   if (format.starts_with("emplace.graph/")) return DescribeGraph(path);
   ParseJson(text, path.string());  // Refuses a key that is given twice.
-  if (format.starts_with("emplace.placement/")) return DescribePlacement(file, path);
+  if (format.starts_with("emplace.placement/")) {
+    CheckFormat(format, "emplace.placement/1", path.string());
+    return DescribePlacement(file, path);
+  }
   if (format.starts_with("emplace.split/")) {
+    CheckFormat(format, "emplace.split/1", path.string());
     return {{"what", "split of a graph family (emplace.split/1)"},
             {"family", MemberOr(file, "family", std::string(), path)},
             {"train", file.value("train", OrderedJson::array()).size()},

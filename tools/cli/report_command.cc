@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api/run_files.h"
+#include "common/command_line.h"
 #include "common/files/file_io.h"
 #include "common/files/output_files.h"
 #include "common/strings.h"
@@ -45,7 +46,7 @@ void AddReportCommand(CLI::App& app, std::function<int()>& run) {
   CLI::App* command = app.add_subcommand("report", "Write an HTML page about runs, evaluations and a placed graph");
   command->add_option("sources", args->inputs.sources, "Run directories, and outputs of emplace evaluate --json")
       ->required();
-  command->add_option("--out", args->out, "File to write the page to, *.html")->required();
+  command->add_option("--out", args->out, "File to write the page to, *.html")->required()->check(NotEmpty());
   command->add_option("--title", args->title, "Title of the page")->capture_default_str();
   command->add_option(
       "--graph", args->inputs.graph,
