@@ -31,7 +31,13 @@ class PlannerPolicyMethod final : public PlacementMethod {
     for (int64_t sample = 0; sample <= samples_ && !(best.placement && options_.stop.Now()); ++sample) {
       MethodOptions options = options_;
       options.planner = PlannerWith(weights_, Sample(static_cast<size_t>(sample), rng));
-      MethodResult result = MakePlannerMethod(std::move(options), 1)->Place(task);
+      MethodResult result;
+      try {
+        result = MakePlannerMethod(std::move(options), 1)->Place(task);
+      } catch (const Stopped&) {
+        if (!best.placement) throw;
+        break;
+      }
       evaluations += result.evaluations;
       const MethodScore score = samples_ > 0 ? Score(task, result) : MethodScore();
       const auto worth = [](const MethodScore& of) { return std::tuple(!of.feasible, of.makespan_us); };

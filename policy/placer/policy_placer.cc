@@ -124,9 +124,10 @@ PlacerResult PlaceWithPolicy(Player& player, const PlacementTask& task, const Pl
                           task.sim.num_devices, ", as many as the cluster has"));
   }
   Search search(player, task, options);
-  const int64_t episodes = int64_t{options.samples} + 1;  // The first is greedy.
+  const int64_t episodes = int64_t{options.samples} + 1;
   try {
-    for (int64_t begin = 0; begin < episodes; begin += kEpisodesAtOnce) {
+    search.Play(0, 1);  // The greedy one, by itself: it is there early, should the time not be enough for others.
+    for (int64_t begin = 1; begin < episodes; begin += kEpisodesAtOnce) {
       search.Play(begin, std::min(begin + kEpisodesAtOnce, episodes));
     }
   } catch (const Stopped&) {

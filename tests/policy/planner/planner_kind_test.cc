@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "common/error.h"
 #include "policy/gaussian.h"
@@ -94,6 +96,24 @@ TEST(PlannerKind, SamplesNeverMakeItWorse) {
     const MethodResult best = MakeMethod("policy", options)->Place(task);
     EXPECT_LE(Score(task, best).makespan_us, greedy_us);
     EXPECT_EQ(best.placement, MakeMethod("policy", options)->Place(task).placement);
+  }
+}
+
+TEST(PlannerKind, APassThatIsStoppedCostsNoneOfThoseBefore) {
+  Rng rng(1);
+  const PlacementTask task = RandomTask(rng);
+  MethodOptions options;
+  UsePolicy(NewPlanner(), options);
+  int64_t polls = 0;
+  int64_t most = std::numeric_limits<int64_t>::max();
+  options.stop = StopSignal(std::function<bool()>([&] { return ++polls > most; }));
+  ASSERT_TRUE(MakeMethod("policy", options)->Place(task).placement);
+  const int64_t of_a_pass = polls;
+  SetOwnOptions({{"samples", "100"}}, {"policy"}, options);
+  for (int64_t more = 1; more <= 2 * of_a_pass; ++more) {
+    polls = 0;
+    most = of_a_pass + more;
+    EXPECT_TRUE(MakeMethod("policy", options)->Place(task).placement) << more;
   }
 }
 
