@@ -137,7 +137,7 @@ const Timeline& Executor::predicted() const { return impl_->predicted; }
 std::vector<std::byte> Executor::Bytes(OpIndex op, int32_t output) const {
   const at::Tensor& tensor = impl_->backend.TensorOf(op, output);
   if (!tensor.defined()) return {};
-  const at::Tensor plain = tensor.cpu().contiguous();
+  const at::Tensor plain = tensor.cpu().resolve_conj().resolve_neg().contiguous();
   std::vector<std::byte> bytes(plain.nbytes());
   if (!bytes.empty()) std::memcpy(bytes.data(), plain.const_data_ptr(), bytes.size());
   return bytes;

@@ -85,11 +85,11 @@ void MachineLock::CloseWindow() {
   Unlock(gate_.get());
 }
 
-std::chrono::nanoseconds MachineLock::BeginWork(std::chrono::milliseconds patience) {
+std::chrono::nanoseconds MachineLock::BeginWork(std::chrono::milliseconds patience, const StopSignal& stop) {
   std::chrono::nanoseconds waited(0);
   if (!TryLock(gate_.get(), LOCK_SH)) {
     const Clock::time_point begin = Clock::now();
-    LockUntil(gate_.get(), LOCK_SH, begin + patience);
+    LockUntil(gate_.get(), LOCK_SH, begin + patience, stop);
     waited = Clock::now() - begin;
   }
   // Held already only by a window that has been open for longer than our patience.

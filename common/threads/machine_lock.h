@@ -33,9 +33,9 @@ class MachineLock {
   bool OpenWindow(std::chrono::milliseconds patience, const StopSignal& stop = {});
   void CloseWindow();
 
-  // Begins a unit of work, once no window is open; waits for that at most `patience`, and begins it then anyway.
-  // Returns how long it waited.
-  std::chrono::nanoseconds BeginWork(std::chrono::milliseconds patience);
+  // Begins a unit of work, once no window is open; waits for that at most `patience`, or until `stop` ends the waiting,
+  // and begins it then anyway. Returns how long it waited.
+  std::chrono::nanoseconds BeginWork(std::chrono::milliseconds patience, const StopSignal& stop = {});
   void EndWork();
 
  private:

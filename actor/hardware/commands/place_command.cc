@@ -14,6 +14,7 @@
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/hardware_measure.h"
 #include "actor/hardware/measuring/measuring_process.h"
+#include "actor/hardware/program/step_program.h"
 #include "actor/hardware/search/measured_search.h"
 #include "actor/reward_source.h"
 #include "api/place_graph.h"
@@ -194,7 +195,8 @@ int Place(const PlaceArguments& args) {
       SearchByMeasuring(run, cluster, reference, options, MakePlacer(args),
                         [&](const OrderedPlacement& placement) { return meter->Measure(placement); });
   FinishDespiteInterrupt();
-  WriteFileAtomically(args.out, PlacementToJson(graph, cluster, found.placement.placement, "", found.placement.orders));
+  WriteFileAtomically(args.out, PlacementToJson(graph, cluster, found.placement.placement, "",
+                                                WithLeftOutLast(graph, found.placement.orders)));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (args.json) {
     std::printf("%s\n", JsonLine(ToJson(graph, found, seconds)).c_str());

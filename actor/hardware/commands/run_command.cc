@@ -167,7 +167,9 @@ TimedSteps TimeSteps(const RunArguments& args, const PlacedRun& placed) {
                       .peak_bytes = executor.StepPeakBytes(),
                       .op_us = measurement.MedianOpUs(),
                       .links = UseOfLinks(placed, copy_us)};
-  if (!ProcessorsHere(placed.cluster).contains(Processor::kGpu)) {
+  // A replay knows nothing of what GPUs do meanwhile, and nothing of an artificial link.
+  const bool throttled = args.throttle.bandwidth_bytes_per_us > 0;
+  if (!throttled && !ProcessorsHere(placed.cluster).contains(Processor::kGpu)) {
     timed.replayed_us = ReplayedStepUs(executor.program(), timed.op_us, copy_us);
   }
   return timed;

@@ -33,6 +33,9 @@ at::Tensor CopyOnCpu(const at::Tensor& source, bool pinned) {
   at::Tensor copy = EmptyForCopy(source, source.options().pinned_memory(pinned));
   const auto bytes = static_cast<size_t>(ExtentOf(source) * static_cast<int64_t>(source.element_size()));
   if (bytes > 0) std::memcpy(copy.mutable_data_ptr(), source.const_data_ptr(), bytes);
+  // Whether the numbers in memory stand for their conjugates, or for those with the other sign.
+  copy._set_conj(source.is_conj());
+  copy._set_neg(source.is_neg());
   return copy;
 }
 

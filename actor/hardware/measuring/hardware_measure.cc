@@ -52,7 +52,7 @@ HardwareMeter::HardwareMeter(const HardwareConfig& config, StepTimer& timer, Mac
     : config_(config), timer_(timer), lock_(lock), is_over_(std::move(is_over)) {}
 
 StepSamples HardwareMeter::Samples(size_t graph, const OrderedPlacement& placement) {
-  timer_.Prepare(graph, placement);
+  Prepare(graph, placement);
   AwaitTurn();
   struct Window {
     ~Window() { meter.CloseWindow(opened); }
@@ -70,6 +70,16 @@ double HardwareMeter::Ratio(size_t graph, std::span<const DeviceIndex> ops) {
                       " times the best single device: ", failure.what()));
     return std::numeric_limits<double>::infinity();
   }
+}
+
+// It runs a step, which must not disturb the windows of others on this computer.
+void HardwareMeter::Prepare(size_t graph, const OrderedPlacement& placement) {
+  lock_.BeginWork(kPatience, StopSignal(is_over_));
+  struct Unit {
+    ~Unit() { lock.EndWork(); }
+    MachineLock& lock;
+  } const unit{lock_};
+  timer_.Prepare(graph, placement);
 }
 
 // Returns with the window open.

@@ -49,6 +49,7 @@ class HardwareMeter {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void Prepare(size_t graph, const OrderedPlacement& placement);
   void AwaitTurn() const;
   void CloseWindow(Clock::time_point opened);
 

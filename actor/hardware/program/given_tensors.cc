@@ -1,6 +1,7 @@
 #include "actor/hardware/program/given_tensors.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,13 +44,15 @@ template <typename Number>
 void FillConstantOf(at::Tensor& tensor, const Json& value, const std::string& place) {
   std::vector<Number> numbers;
   Flatten(value, numbers, place);
-  if (numbers.size() != static_cast<size_t>(tensor.numel())) {
-    throw BadInput(StrCat(place, ": value has ", numbers.size(), " numbers, expected ", tensor.numel(),
+  // Of a complex number, both parts.
+  at::Tensor parts = tensor.is_complex() ? at::view_as_real(tensor) : tensor;
+  if (numbers.size() != static_cast<size_t>(parts.numel())) {
+    throw BadInput(StrCat(place, ": value has ", numbers.size(), " numbers, expected ", parts.numel(),
                           " by the shape of its output"));
   }
-  at::Tensor wide = at::empty(tensor.sizes(), c10::CppTypeToScalarType<Number>::value);
+  at::Tensor wide = at::empty(parts.sizes(), c10::CppTypeToScalarType<Number>::value);
   std::copy(numbers.begin(), numbers.end(), wide.data_ptr<Number>());
-  tensor.copy_(wide);
+  parts.copy_(wide);
 }
 
 // Half of the width of a uniform distribution around 0 with this variance.

@@ -1,7 +1,9 @@
 #include "actor/hardware/program/step_program.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "common/sort_unique.h"
@@ -140,6 +142,18 @@ OpGraph WithoutCostsOfOpsNotRun(const OpGraph& graph) {
     if (IsLeftOut(op)) op.inputs.clear();
   }
   return OpGraph(graph.name(), std::move(ops));
+}
+
+DeviceOrders WithLeftOutLast(const OpGraph& graph, DeviceOrders orders) {
+  std::vector<OpIndex> left_out;  // In topological order.
+  std::ranges::copy_if(graph.topological_order(), std::back_inserter(left_out),
+                       [&](OpIndex op) { return IsLeftOut(graph.op(op)); });
+  for (std::vector<OpIndex>& order : orders) {
+    const std::set<OpIndex> here(order.begin(), order.end());
+    std::erase_if(order, [&](OpIndex op) { return IsLeftOut(graph.op(op)); });
+    std::ranges::copy_if(left_out, std::back_inserter(order), [&](OpIndex op) { return here.contains(op); });
+  }
+  return orders;
 }
 
 StepProgram CompileStep(const OpGraph& graph, const Placement& placement, const DeviceOrders& orders) {

@@ -53,6 +53,8 @@ bool IsLeftOut(const Op& op);
 // The graph without what costs time and is not run: ops that are not run cost 0, and those left out get no tensors, so
 // that a simulation predicts what is measured.
 OpGraph WithoutCostsOfOpsNotRun(const OpGraph& graph);
+// Orders of that graph for the whole one: on each device the ops that are left out come last, behind what they read.
+DeviceOrders WithLeftOutLast(const OpGraph& graph, DeviceOrders orders);
 
 // orders: [D] the order in which each device runs all its ops, as Simulator::StartOrders gives it. Results are the ops
 // emplace.output, emplace.gradient and emplace.buffer, and those that no op reads.

@@ -7,7 +7,10 @@
 #include <filesystem>
 #include <span>
 
+#include "actor/hardware/program/step_program.h"
+#include "common/error.h"
 #include "common/strings.h"
+#include "simulator/graph/device_order.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/actor/hardware/grouped_placement.h"
 #include "tests/support/bad_input.h"
@@ -231,6 +234,55 @@ TEST(Executor, ConstantsOfWholeNumbersAreExact) {
   ASSERT_EQ(bytes.size(), 16u);
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
   EXPECT_EQ(numbers, (std::vector<int64_t>{9223372036854775807, 9007199254740993}));
+}
+
+TEST(Executor, ConstantsOfComplexNumbersAreTheirParts) {
+  const OpGraph graph = Graph(R"({"name": "c", "type": "emplace.constant", "cost_us": 0,
+                                  "attrs": {"value": [[1.5, -2], [0, 4]]},
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "c64"}]},
+                                 {"name": "y", "cost_us": 1, "inputs": ["c:0"],
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "c64"}],
+                                  "call": {"op": "aten.clone.default", "args": [{"in": 0}]}})");
+  Executor executor(graph, Cpus(1), {{0, 0}, {}});
+  executor.Step();
+  const std::vector<std::byte> bytes = executor.Bytes(1, 0);
+  std::vector<float> numbers(4);
+  ASSERT_EQ(bytes.size(), 16u);
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  EXPECT_EQ(numbers, (std::vector<float>{1.5, -2, 0, 4}));
+}
+
+// The memory of such a tensor holds the numbers themselves, and a bit beside it says that their conjugates are meant.
+TEST(Executor, ConjugatesStayConjugatesOnAnotherDevice) {
+  const OpGraph graph = Graph(R"({"name": "x", "type": "emplace.constant", "cost_us": 0,
+                                  "attrs": {"value": [[1.5, -2], [0, 4]]},
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "c64"}]},
+                                 {"name": "y", "cost_us": 1, "inputs": ["x:0"],
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "c64"}],
+                                  "call": {"op": "aten._conj.default", "args": [{"in": 0}]}},
+                                 {"name": "z", "cost_us": 1, "inputs": ["y:0"],
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "c64"}],
+                                  "call": {"op": "aten.clone.default", "args": [{"in": 0}]}})");
+  for (const DeviceIndex device : {0, 1}) {
+    Executor executor(graph, Cpus(2), {{0, 0, device}, {}});
+    executor.Step();
+    EXPECT_EQ(Floats(executor.Bytes(2, 0)), (std::vector<float>{1.5, 2, 0, -4})) << device;
+  }
+}
+
+// In the graph that is simulated an update that the caller's optimizer makes reads nothing, and comes first.
+TEST(Executor, WhatIsLeftOutComesLastInOrders) {
+  const OpGraph graph = Graph(R"({"name": "p", "type": "emplace.parameter", "cost_us": 0, "outputs": [{"bytes": 4}]},
+                                 {"name": "u", "type": "emplace.update", "cost_us": 1, "inputs": ["p:0", "g:0"]},
+                                 {"name": "g", "cost_us": 1, "inputs": ["p:0"], "outputs": [{"bytes": 4}]},
+                                 {"name": "v", "type": "emplace.update", "cost_us": 1, "inputs": ["^u"]})");
+  const Placement placement = {0, 0, 0, 0};
+  const DeviceOrders simulated = {{3, 1, 0, 2}, {}};
+  CheckOrders(WithoutCostsOfOpsNotRun(graph), Cpus(2), placement, simulated);
+  EXPECT_THROW(CheckOrders(graph, Cpus(2), placement, simulated), Error);
+  const DeviceOrders orders = WithLeftOutLast(graph, simulated);
+  EXPECT_EQ(orders, (DeviceOrders{{0, 2, 1, 3}, {}}));
+  CheckOrders(graph, Cpus(2), placement, orders);
 }
 
 TEST(Executor, AnOpThatFailsEndsTheStepWithItsName) {

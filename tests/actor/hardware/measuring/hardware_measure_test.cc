@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
+#include <thread>
 
 #include "actor/reward_source.h"
 #include "simulator/environment/placement_env.h"
@@ -24,6 +26,7 @@ class FakeTimer : public StepTimer {
     prepared.emplace_back(graph, placement.placement);
     // Outside of any window: whoever waits for the computer has it still.
     EXPECT_TRUE(MachineLock(locks_).OpenWindow(milliseconds(0)));
+    EXPECT_FALSE(other_measures);
     if (fails_to_prepare) throw StepFailed("an op fails");
   }
   StepSamples Time(const StepPlan& plan) override {
@@ -36,6 +39,7 @@ class FakeTimer : public StepTimer {
   }
 
   StepSamples samples{.reference = {.us = {10, 10}}, .placement = {.us = {20, 20}}};
+  std::atomic<bool> other_measures = false;
   bool fails_to_prepare = false;
   bool fails_to_time = false;
   std::vector<std::pair<size_t, std::vector<DeviceIndex>>> prepared;
@@ -103,6 +107,20 @@ TEST_F(HardwareMeasureTest, AWindowIsOpenWhileStepsAreTimedAndOnlyThen) {
   EXPECT_EQ(timer_.plans[0].steps, 4);
   EXPECT_EQ(timer_.plans[0].window_s, 0.125);
   EXPECT_TRUE(WindowIsClosed());
+}
+
+TEST_F(HardwareMeasureTest, AStepIsPreparedOutsideOfOthersWindows) {
+  MachineLock other(folder_.path());
+  ASSERT_TRUE(other.OpenWindow(milliseconds(0)));
+  timer_.other_measures = true;
+  std::thread closing([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    timer_.other_measures = false;
+    other.CloseWindow();
+  });
+  Run(1);
+  closing.join();
+  EXPECT_EQ(timer_.prepared.size(), 1U);
 }
 
 TEST_F(HardwareMeasureTest, WhatFailsOrHangsGetsThePenalty) {
