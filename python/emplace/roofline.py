@@ -5,7 +5,7 @@ import pathlib
 
 from emplace import _core
 from emplace._core import BadInput, DeviceKind, OpClass
-from emplace.shipped import device_kinds_folders
+from emplace.shipped import device_kinds_folder, device_kinds_folders
 
 _MOST_BYTES = 2**63
 
@@ -32,6 +32,17 @@ class Roofline:
             raise BadInput(f"an op of the model reads and writes {float(moved_bytes):.3g} bytes, expected less than 2^63; its sizes are "
                            "too large")
         return {kind.name: kind.cost_us(op_class, half, float(flops), moved_bytes) for kind in self.kinds}
+
+
+def kinds_of(maker: str) -> set[str]:
+    """Names of the kinds in configs/devices/consumer/MAKER.yaml."""
+    path = device_kinds_folder() / "consumer" / f"{maker}.yaml"
+    return {kind.name for kind in _core.load_device_kinds_of_file(path)} if path.is_file() else set()
+
+
+def host_kinds() -> set[str]:
+    """Names of the kinds that are processors, and of disks, whose weights a processor computes with; all others are GPUs."""
+    return {"cpu"} | kinds_of("cpu") | kinds_of("disk")
 
 
 def kind_files(kinds: str | os.PathLike) -> list[pathlib.Path]:

@@ -28,9 +28,11 @@ class Config:
 
     def __init__(self, path: pathlib.Path) -> None:
         root = read_json(path)
-        self.path, self.nested = path, isinstance(root.get("text_config"), dict)
+        self.path, self._within = path, isinstance(root.get("text_config"), dict)
+        # A model that also sees images may have the text model's values among its own.
+        self.nested = self._within or isinstance(root.get("vision_config"), dict)
         self.values: dict = dict(root)
-        if self.nested:
+        if self._within:
             self.values = root["text_config"] | {key: root[key] for key in _OUTER if root.get(key) is not None}
         kind = self.values.get("model_type") or root.get("model_type")
         if kind is None and isinstance(classes := root.get("architectures"), list) and classes and isinstance(classes[0], str):
@@ -74,7 +76,7 @@ class Config:
         """One line about a value; None: there is none."""
         is_plain = isinstance(value, str) and value.isprintable()
         shown = "missing" if value is None else f"'{value}'" if is_plain else json.dumps(value)
-        place = "text_config." if self.nested and key.split(".")[0] not in _OUTER else ""
+        place = "text_config." if self._within and key.split(".")[0] not in _OUTER else ""
         return BadInput(f"{self.path}: {place}{key} is {shown[:80]}, expected {expected}")
 
     def get(self, *keys: str) -> Any:

@@ -68,7 +68,7 @@ FAMILIES = {
     "ministral3": Family("mistral3"),
     "mixtral": Family("llama", expert_width="intermediate_size"),
     "qwen2": Family("qwen2", dict.fromkeys(_QKV, True)),
-    "qwen2_5_vl_text": Family("qwen2vl", dict.fromkeys(_QKV, True)),
+    **dict.fromkeys(("qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"), Family("qwen2vl", dict.fromkeys(_QKV, True))),
     "qwen2_moe": Family("qwen2moe", dict.fromkeys(_QKV, "qkv_bias"), {"qkv_bias": True}, **_SHARED),
     "qwen3": Family("qwen3", _BY_KEY, {"head_dim": 128}, head_norms=True),
     "qwen3_vl_text": Family("qwen3vl", _BY_KEY, {"head_dim": 128}, head_norms=True),

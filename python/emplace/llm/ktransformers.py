@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from emplace._core import BadInput, Graph, Machine
-from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
+from emplace.llm.layout import has_address, host_devices, modules_of, served
 from emplace.llm.stage_flags import cache_flag, context_flag
 from emplace.plan import Plan
+from emplace.roofline import kinds_of
 from emplace.simulation import scores
 
 _GRID = 16  # Intervals between the numbers of experts that are tried first; then those around the best one.

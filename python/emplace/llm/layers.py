@@ -52,7 +52,7 @@ class Layer:
             if op is None:
                 raise BadInput(f"{checkpoint.source}: architecture '{checkpoint.architecture}' has a tensor '{tensor.name}', and what is "
                                "computed with it is not known here, expected attention and a feed-forward network or experts")
-            rank = 3 if name[2].endswith("_exps") else 2 if op in _MATRICES and "norm" not in name[2] else 1
+            rank = 3 if op == "ffn_experts" else 2 if op in _MATRICES and "norm" not in name[2] else 1
             if tensor.name.endswith(".weight") and len(tensor.shape) < rank:
                 raise BadInput(f"{checkpoint.source}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
             self.tensors.setdefault(op, []).append(tensor)

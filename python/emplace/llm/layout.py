@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from emplace import _core
 from emplace._core import BadInput, Graph, Machine
 from emplace.llm.settings import PRODUCTS
 from emplace.placements import split_device
-from emplace.shipped import device_kinds_folder
+from emplace.roofline import host_kinds, kinds_of
 
 # Ends an error about a placement that a runtime cannot have.
 POSSIBLE = "expected a placement under what it can do, as without --placement"
@@ -21,15 +20,9 @@ _GPUS = ("gpu", "cuda", "rocm", "xpu", "sycl", "mtl", "metal")  # In the names o
 _BACKENDS = {"nvidia": "CUDA", "amd": "ROCm", "intel": "SYCL", "apple": "MTL"}
 
 
-def kinds_of(maker: str) -> set[str]:
-    """Names of the kinds in configs/devices/consumer/MAKER.yaml."""
-    path = device_kinds_folder() / "consumer" / f"{maker}.yaml"
-    return {kind.name for kind in _core.load_device_kinds_of_file(path)} if path.is_file() else set()
-
-
 def host_devices(machine: Machine) -> list[int]:
     """Indices of the devices that are processors, by their kind or a name such as cpu:0, or disks whose weights one computes with."""
-    kinds = kinds_of("cpu") | kinds_of("disk") | {"cpu"}
+    kinds = host_kinds()
     return [index for index, device in enumerate(machine.devices)
             if (device.kind in kinds or _index(device.name, "cpu") is not None) and not has_address(device.name)]
 

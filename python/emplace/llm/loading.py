@@ -78,7 +78,7 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     kv_type, weight_type: types of numbers by their names in GGUF. each_expert: an op for each expert rather than one for all of a layer.
     together: what goes to one device as a whole, "layers", "attention" (of a layer all but the products of the feed-forward network)
     or "nothing". stream_weights: the feed-forward networks' weights are ops of their own; one on another device than what computes
-    with it is sent there for each step. routing: JSON file with the share of tokens that each expert gets (`routing.read_routing`);
+    with it is sent there for each step, and of the steps behind a prompt up to two layers' weights count once more where they lie. routing: JSON file with the share of tokens that each expert gets (`routing.read_routing`);
     None: all the same. chunk: tokens of a prompt that are processed at once. steps_in_flight: steps that are under way at once in a
     pipeline, each for as many streams, whose caches are all in memory. chunks_in_flight: chunks of a prompt for which each device keeps
     room while they arrive; llama.cpp has 4 where several cards have all layers, else 1. kinds: as of `Roofline`.

@@ -93,12 +93,14 @@ class OpWriter:
     def weights(self, block: str, op: str, tensors: Sequence[Tensor]) -> str:
         """An op that holds weights and may lie on another device than what computes with them: they are sent for each pass.
 
-        It waits for the layer before last, so that no more than two layers' weights are on their way.
+        It waits for the layer before last, so that no more than two layers' weights are on their way; in a later pass those of the
+        first layer wait for it to begin.
         """
         size, name = sum(tensor.bytes for tensor in tensors), f"{self._prefix}{block}.{op}.weights"
         index = int(block.partition(".")[2])
+        waits_for = [self._first_of[f"blk.{index - 1}" if index else "token_embd"]] if index or not self.holds else []
         entry = {"name": name, "type": "llm.weights", "cost_us": 0, "group": f"{block}.{op}.weights",
-                 "inputs": [f"^{self._first_of[f'blk.{index - 1}']}"] if index else [], "outputs": [{"bytes": size}],
+                 "inputs": [f"^{waited}" for waited in waits_for], "outputs": [{"bytes": size}],
                  "attrs": {"module": f"{block}.{op}", "tensors": [tensor.name for tensor in tensors]}}
         if self.holds:
             entry["param_bytes"] = size

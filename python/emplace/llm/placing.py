@@ -10,12 +10,13 @@ import numpy as np
 from emplace._core import BadInput, Graph, Machine
 from emplace.checks import check_limit
 from emplace.llm import ktransformers
-from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
+from emplace.llm.layout import has_address, host_devices, modules_of, served
 from emplace.llm.runtimes import check_runtime
 from emplace.llm.settings import PRODUCTS
 from emplace.pipeline import BlockRow
 from emplace.placing import place
 from emplace.plan import Plan
+from emplace.roofline import kinds_of
 from emplace.simulation import missing_bytes, scores
 
 _ON_HOSTS = ("llama.cpp", "accelerate", "exo")  # Runtimes that also compute on processors.

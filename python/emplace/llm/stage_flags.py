@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from emplace._core import BadInput
-from emplace.llm.layout import POSSIBLE, Layout, backend_names, backends_of, gpu_numbers, has_address, host_devices, kinds_of
+from emplace.llm.layout import POSSIBLE, Layout, backend_names, backends_of, gpu_numbers, has_address, host_devices
+from emplace.roofline import kinds_of
 
 _EXO = "http://localhost:52415/instance"
 _SGLANG_PORT = 20000  # On which SGLang's computers find each other; any free one.

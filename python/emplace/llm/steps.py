@@ -80,11 +80,13 @@ class Pass:
         out_bytes = ops.tokens * groups * matrix_of(layer.tensors["attn_output"]).shape[-1] * settings.activation_bytes
         room = ops.room(3 * ops.width) + ops.arriving(sum(cache.rows(settings) for cache in caches))
         room += settings.chunk * sum(cache.rows(settings) * cache.rank_bytes for cache in caches)
-        # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back.
+        # Each token reads the state, changes it, and reads it again; a chunk brings it from memory and back. A chunk of a long prompt is
+        # of one stream, a chunk of few tokens each of all.
+        moved = (read + 2 * state) * max(1 / settings.streams, 1 / ops.chunks)
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv],
                        flops=2.0 * ops.tokens * (sum(rows * cache.scores for cache, rows in zip(caches, seen, strict=True)) +
                                                  _STATE_PRODUCTS * layer.state_numbers),
-                       moved=read + 2 * state + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes,
+                       moved=moved + 2 * ops.hidden_bytes() / ops.chunks, out_bytes=out_bytes,
                        tensors=layer.tensors.get("attn", ()), held=in_flight * (held + state), temp=room, attrs=attrs)
 
     def _growth(self, layer: Layer) -> dict[str, int | float]:

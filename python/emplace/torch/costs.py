@@ -1,4 +1,5 @@
 """FLOPs, bytes and microseconds of ATen ops, by shapes alone."""
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -6,7 +7,7 @@ import torch
 from torch.utils.flop_counter import flop_registry
 
 from emplace._core import OpClass
-from emplace.roofline import Roofline
+from emplace.roofline import Roofline, host_kinds
 from emplace.torch.calls import short_name
 from emplace.torch.kernels import fused_flops
 from emplace.torch.products import product_flops
@@ -77,12 +78,13 @@ def _held_bytes(tensor: torch.Tensor) -> int:
     return elements
 
 
-# The kind of devices that are processors; all others are GPUs.
-_CPU_KIND = "cpu"
-
-
 class CostModel(Roofline):
     """The roofline model for calls of ATen ops; one object for many ops."""
+
+    def __init__(self, kinds: str | os.PathLike | None = None):
+        """kinds: as of Roofline."""
+        super().__init__(kinds)
+        self._hosts = host_kinds()
 
     def of_op(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, result: Any) -> tuple[dict, float]:
         """Microseconds by kind, and FLOPs, of a call on (fake) tensors with this result. A multiply-add counts as two.
@@ -112,5 +114,5 @@ class CostModel(Roofline):
         half = any(t.dtype in (torch.float16, torch.bfloat16) for t in outputs)
         cost_us = self.cost_us(op_class, half, flops, moved)
         if not runs_on(op, "cpu"):
-            cost_us.pop(_CPU_KIND, None)
+            cost_us = {kind: time_us for kind, time_us in cost_us.items() if kind not in self._hosts}
         return cost_us, flops

@@ -203,6 +203,11 @@ PUBLISHED = {
     "Qwen2.5-7B": (7_615_616_512, {
         "model_type": "qwen2", "vocab_size": 152064, "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
         "num_attention_heads": 28, "num_key_value_heads": 4, "max_position_embeddings": 131072}),
+    # As transformers up to 4.49 wrote it: the text model's values beside those of what sees images.
+    "Qwen2.5-VL-7B-Instruct": (7_615_616_512, {
+        "model_type": "qwen2_5_vl", "vocab_size": 152064, "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+        "num_attention_heads": 28, "num_key_value_heads": 4, "max_position_embeddings": 128000, "tie_word_embeddings": False,
+        "vision_config": {"depth": 32, "hidden_size": 1280}}),
     "Qwen3-30B-A3B": (30_532_122_624, {
         "model_type": "qwen3_moe", "vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 48,
         "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "moe_intermediate_size": 768, "num_experts": 128,

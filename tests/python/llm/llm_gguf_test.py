@@ -147,6 +147,14 @@ def test_scales_are_of_their_matrix(tmp_path):
     assert scaled.meta["llm"]["experts"] == 4
 
 
+def test_experts_may_have_a_norm_of_their_own(tmp_path):
+    """As Arctic's have, in a tensor whose name ends as those of the experts' matrices."""
+    plain = emplace.llm.load(write_gguf(tmp_path / "plain.gguf", layers=1, experts=4), kinds="rtx4090")
+    normed = emplace.llm.load(write_gguf(tmp_path / "normed.gguf", layers=1, experts=4, architecture="arctic",
+                                         more={"blk.0.ffn_norm_exps.weight": (256,)}), kinds="rtx4090")
+    assert normed.param_bytes.sum() == plain.param_bytes.sum() + 4 * 256
+
+
 def test_keys_and_values_are_kept_unless_the_file_has_sizes_of_latent_attention(tmp_path):
     def cache_of_a_token(**sizes):
         writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")

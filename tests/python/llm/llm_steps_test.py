@@ -270,6 +270,37 @@ def test_weights_that_are_sent(tmp_path):
     assert sent.peak_bytes[0] < together.peak_bytes[0] - weights + 2.5 * weights / 4
 
 
+def test_weights_that_are_sent_for_each_step_are_on_their_way_two_layers_at_a_time(tmp_path):
+    path = write_gguf(tmp_path / "m.gguf", layers=8)
+    plain, streamed = (emplace.llm.load(path, phase="both", prompt=8, tokens=12, context=64, kinds="h100,cpu", stream_weights=stream)
+                       for stream in (False, True))
+    machine = emplace.Machine([emplace.Device("gpu:0", "h100", 1e9), emplace.Device("cpu", "cpu", 1e9)], bandwidth_bytes_per_us=10)
+    weights = sum(op.get("param_bytes", 0) for op in streamed.ops if op["type"] == "llm.weights")
+    together = emplace.simulate(plain, machine, np.zeros(plain.num_ops, dtype=int)).peak_bytes[0]
+    for of_weights in (0, 1):
+        placement = np.array([of_weights if op["type"] == "llm.weights" else 0 for op in streamed.ops])
+        peaks = emplace.simulate(streamed, machine, placement).peak_bytes
+        assert peaks[of_weights] < (weights if of_weights else together) + 3 * weights / 8
+        assert not of_weights or peaks[0] < together - weights + 3 * weights / 8
+
+
+def test_each_chunk_of_long_prompts_reads_what_its_own_stream_keeps(tmp_path):
+    """So prompts of eight streams take eight times as long as one's, whatever the layer keeps: a cache or a state."""
+    config = {"model_type": "qwen3_5_text", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4,
+              "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 100, "max_position_embeddings": 4096, "torch_dtype": "bfloat16",
+              "linear_num_key_heads": 64, "linear_num_value_heads": 64, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+              "linear_conv_kernel_dim": 4}
+    write_config(tmp_path, config)
+    one, eight = (by_name(emplace.llm.load(tmp_path, phase="prefill", prompt=1024, streams=streams, context=2000, kinds="rtx4090"))
+                  for streams in (1, 8))
+    for layer in range(4):
+        assert eight[f"blk.{layer}.attn"]["cost_us"]["rtx4090"] == pytest.approx(8 * one[f"blk.{layer}.attn"]["cost_us"]["rtx4090"])
+    # A step that makes a token of each is one chunk, which reads them all.
+    one, eight = (by_name(emplace.llm.load(tmp_path, streams=streams, context=2000, kinds="rtx4090"))["blk.0.attn"]["cost_us"]["rtx4090"]
+                  for streams in (1, 8))
+    assert 4 * one < eight < 8 * one
+
+
 def test_what_stays_together(qwen):
     for together, groups in (("layers", 48 + 3), ("attention", 2 * 48 + 3), ("nothing", 9 * 48 + 3)):
         graph = emplace.llm.load(qwen, together=together, kinds="h100")

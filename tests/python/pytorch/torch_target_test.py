@@ -92,6 +92,14 @@ def test_attention_in_half_precision_is_the_flash_kernel(about, dtype):
     assert_equals_plain(model, args, graph, rtol=0.05, atol=2e-3)
 
 
+def test_a_kernel_of_gpus_has_no_time_on_any_processor():
+    model, args = Attention(dtype=torch.float16), (torch.randn(3, 6, 32, dtype=torch.float16),)
+    ops = emplace.torch.capture(model, args, target="cuda").ops
+    flash, product = (next(op["cost_us"] for op in ops if name in op["type"]) for name in ("flash_attention", "mm"))
+    assert {"a100", "rtx4090", "rx7900xtx"} <= set(flash)
+    assert set(product) - set(flash) >= {"cpu", "ddr5_2ch", "epyc_ddr4_8ch", "nvme4"} and set(flash) < set(product)
+
+
 def test_half_precision_with_a_mask_is_the_efficient_kernel():
     model, args = Attention(mask=LOWER, dtype=torch.bfloat16), (torch.randn(3, 6, 32, dtype=torch.bfloat16),)
     assert count(emplace.torch.capture(model, args, train=True, target="cuda"), "efficient_attention") == (2, 1)
