@@ -136,13 +136,23 @@ nb::dict Assess(const OpGraph& graph, const Cluster& cluster, const OnePlacement
   const std::span ops(placement.data(), placement.shape(0));
   CheckPlacement(graph, cluster, ops);
   if (!orders.empty()) CheckOrders(graph, cluster, ops, orders);
-  const SimGraph sim = SimGraph::Compile(graph, cluster);
-  std::vector<int64_t> peak_bytes(static_cast<size_t>(sim.num_devices));
+  std::vector<int64_t> peak_bytes(static_cast<size_t>(cluster.num_devices()));
+  double makespan_us = 0;
+  double single_device_us = 0;
+  double lower_bound_us = 0;
+  bool feasible = false;
+  RunInterruptibly([&](const std::atomic<bool>& stop) {
+    const SimGraph sim = SimGraph::Compile(graph, cluster);
+    makespan_us = Simulator(sim, orders).MakespanAndPeak(ops, peak_bytes);
+    single_device_us = FindSingleDevice(sim).makespan_us;
+    lower_bound_us = LowerBoundUs(sim, &stop);
+    feasible = sim.Fits(peak_bytes);
+  });
   nb::dict result;
-  result["makespan_us"] = Simulator(sim, orders).MakespanAndPeak(ops, peak_bytes);
-  result["single_device_us"] = FindSingleDevice(sim).makespan_us;
-  result["lower_bound_us"] = LowerBoundUs(sim);
-  result["feasible"] = sim.Fits(peak_bytes);
+  result["makespan_us"] = makespan_us;
+  result["single_device_us"] = single_device_us;
+  result["lower_bound_us"] = lower_bound_us;
+  result["feasible"] = feasible;
   result["peak_bytes"] = ToNumpy(std::move(peak_bytes));
   return result;
 }
@@ -220,7 +230,12 @@ void BindSimulation(nb::module_& module) {
              "The same for each of k placements [k, n].");
   module.def(
       "load_bound_us",
-      [](const OpGraph& graph, const Cluster& cluster) { return LoadBoundUs(SimGraph::Compile(graph, cluster)); },
+      [](const OpGraph& graph, const Cluster& cluster) {
+        double bound_us = 0;
+        RunInterruptibly(
+            [&](const std::atomic<bool>& stop) { bound_us = LoadBoundUs(SimGraph::Compile(graph, cluster), &stop); });
+        return bound_us;
+      },
       "graph"_a, "machine"_a, "No placement that fits the memory has a busiest device with less to do, in us.");
   module.def("serving", &ServingOf, "graph"_a, "machine"_a, "placement"_a, "peak_bytes"_a, "makespan_us"_a,
              "max_load_us"_a, "orders"_a,

@@ -78,8 +78,8 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
              max_groups: int | None = None, jobs: int | None = None, **options: float | str) -> Evaluation:
     """Runs each method on each graph, once for each seed.
 
-    With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores. Else
-    runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100). A
+    With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on `jobs` threads
+    (None: one for each core). Else runs are side by side on `jobs` threads, and each simulates `budget` placements (default: 100). A
     method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs
     without it. The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
     """
@@ -96,7 +96,7 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     if not budget and not seconds:
         budget = _DEFAULT_BUDGET
     trained = as_policy(policy)
-    cores = os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0))
     texts = as_texts(options)
     _core.check_method_options(texts, methods)
     having = {name: option.methods for name, option in _core.method_options().items()}
@@ -109,7 +109,7 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
             found = _core.place(graph, machine, method=method, seconds=seconds or 0.0, budget=budget or 0, order=order or "",
                                 objective=objective if _core.can_minimize(method, objective) else "latency", policy=trained,
                                 method_options={name: text for name, text in texts.items() if method in having[name]},
-                                threads=cores if seconds else 1, max_groups=max_groups, seed=seed, tick=tick)
+                                threads=(jobs or 0) if seconds else 1, max_groups=max_groups, seed=seed, tick=tick)
         except _core.RunFailed:
             return EvaluationRow(graph.name, method, seed, makespan_us=math.inf, feasible=False, placed_us=math.inf, single_device_us=math.inf,
                                  evaluations=0, seconds=0.0, max_load_us=math.inf, objective=objective)

@@ -84,6 +84,7 @@ class PlacementVectorEnv(gymnasium.vector.VectorEnv):
         self.graph, self.machine, self.num_envs = graph, machine, num_envs
         self._episodes = Episodes(graph, machine, num_envs, max_groups, start, reward, memory_penalty, memory_penalty_cap)
         self.single_observation_space, self.single_action_space = _spaces(self._episodes, machine)
+        self._is_seeded = [False] * num_envs
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
@@ -92,10 +93,12 @@ class PlacementVectorEnv(gymnasium.vector.VectorEnv):
             raise BadInput(f"seed has {len(seed)} entries, expected one for each of {self.num_envs} environments")
         for index in range(self.num_envs):
             own = seed[index] if isinstance(seed, list) else None if seed is None else seed + index
-            # As PlacementEnv draws it, so that an environment with this seed has the same episodes.
-            if own is not None or seed is None:
-                generator = np.random.default_rng(own) if own is None else gymnasium.utils.seeding.np_random(own)[0]
+            # As PlacementEnv draws it, so that an environment with this seed has the same episodes. Else the starts go on with the
+            # random numbers of the last seed.
+            if own is not None or not self._is_seeded[index]:
+                generator = gymnasium.utils.seeding.np_random(own)[0]  # None: from the operating system.
                 self._episodes.seed(index, int(generator.integers(_MAX_SEED)))
+                self._is_seeded[index] = True
             self._episodes.reset(index)
         return self._observe(), self._info()
 

@@ -5,6 +5,7 @@ captured, a backward op to that of its forward op (`attrs.module`); what belongs
 it. In graphs without attrs.module, any other op belongs to the module whose parameter it reads, or else to that of its first input.
 Ops of the model's own code belong to "".
 """
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,7 +68,7 @@ def blocks_of_op(graph: Graph, blocks: Sequence[str]) -> list[str]:
 
 
 def device_of_module(graph: Graph, machine: Machine, placement: np.ndarray, blocks: Sequence[str]) -> dict[str, int]:
-    """Index of the device for each module with parameters, by where most of its computing time is; a block's modules together.
+    """Index of the device for each module, by where most of its computing time is; a block's modules together.
 
     Where modules as a whole need more memory there than a device has, some go elsewhere (_fitting). Raises BadInput where that is not
     enough.
@@ -114,8 +115,22 @@ def _fitting(graph: Graph, machine: Machine, of_op: np.ndarray, votes: np.ndarra
         devices[module] = target
 
 
-def collapse(devices: dict[str, object]) -> dict[str, object]:
-    """Replaces modules whose parents are on one device as a whole by these parents; "" is the model."""
+def tensors_of_module(graph: Graph, blocks: Sequence[str]) -> dict[str, list[str]]:
+    """Names of the parameters and buffers of each module that has some itself; of a block, all that are in it."""
+    tensors: dict[str, list[str]] = {}
+    for op, name in zip(graph.ops, blocks_of_op(graph, blocks), strict=True):
+        if op["type"] == "emplace.parameter" and op["attrs"]["name"] not in tensors.setdefault(name, []):
+            tensors[name].append(op["attrs"]["name"])
+    return tensors
+
+
+def collapse(devices: dict[str, object], tensors: dict[str, list[str]]) -> dict[str, object]:
+    """Replaces modules whose parents are on one device as a whole by these parents; "" is the model.
+
+    tensors: as of `tensors_of_module`. accelerate moves all that is in a module to its device, so no module of the result is in
+    another one. Of a module that is divided, the result names the tensors instead.
+    """
+    divided = {name[:end] for name in devices if name for end in (0, *(dot.start() for dot in re.finditer(r"\.", name)))}
     collapsed: dict[str, object] = {}
 
     def visit(prefix: str, names: list[str]) -> None:
@@ -124,14 +139,14 @@ def collapse(devices: dict[str, object]) -> dict[str, object]:
             return
         children: dict[str, list[str]] = {}
         for name in names:
+            if name == prefix:
+                collapsed.update(dict.fromkeys(tensors[name], devices[name]))
+                continue
             rest = name[len(prefix) + 1:] if prefix else name
             child = rest.partition(".")[0]
-            if name == prefix or not child:
-                collapsed[name] = devices[name]  # The module's own parameters.
-            else:
-                children.setdefault(f"{prefix}.{child}" if prefix else child, []).append(name)
+            children.setdefault(f"{prefix}.{child}" if prefix else child, []).append(name)
         for child, inside in children.items():
             visit(child, inside)
 
-    visit("", list(devices))
+    visit("", [name for name in devices if name in tensors or name not in divided])
     return collapsed

@@ -113,7 +113,7 @@ class Plan:
         """The device of each module, as Hugging Face accelerate's `device_map`: cuda:1 is 1, and cpu:0 is "cpu".
 
         For a captured graph. A module goes as a whole to the device on which most of its computing time is planned; parents whose
-        modules are on one device stand for them. blocks: names of modules that must stay whole with what is in them, such as
+        modules are on one device stand for them, and of a parent that is divided its own tensors are named. blocks: names of modules that must stay whole with what is in them, such as
         layers with residual connections. devices: names for devices of the machine that are not called so.
         """
         found = modules.device_of_module(self.graph, self.machine, self.placement, blocks)
@@ -122,7 +122,7 @@ class Plan:
             given = (devices or {}).get(device.name, device.name)
             kind, index = split_device(str(given))
             names.append("cpu" if kind == "cpu" else index if kind == "cuda" and index is not None else given)
-        return modules.collapse({module: names[index] for module, index in found.items()})
+        return modules.collapse({module: names[index] for module, index in found.items()}, modules.tensors_of_module(self.graph, blocks))
 
     def pipeline_split(self, blocks: Sequence[str] | None = None, stages: int | None = None) -> list[str]:
         """The blocks with which the second and later stages of a pipeline begin; none where there is one stage.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from emplace._core import BadInput, Device, Machine, check_output_files, write_file
+from emplace._core import BadInput, Device, DeviceKind, Machine, check_output_files, write_file
 from emplace.command_line import Parser
 from emplace.roofline import Roofline
 from emplace.timing import times_us
@@ -19,14 +19,27 @@ _SMALL_BYTES = 4
 _REPEATS = 5
 
 
-def _kind_named(name: str) -> str:
-    """The device kind of a GPU that calls itself so: one that emplace has costs for, or the model's own name, such as l4."""
+# Words of a GPU's name that are its maker's or a line's, and no part of its model's.
+_MAKERS = ("nvidia", "amd", "intel", "tesla", "geforce", "radeon", "instinct", "quadro")
+
+
+def _kind_named(name: str, memory_bytes: int) -> str:
+    """The device kind of a GPU that calls itself so: one that emplace has costs for, or the model's own name, such as l4.
+
+    A kind's name is words of the GPU's that follow each other: rtx4070ti_super is "RTX 4070 Ti SUPER". Of kinds that differ in their
+    memory alone, as rtx4060ti and rtx4060ti_16gb, it is the one whose memory is nearest.
+    """
     words = re.findall(r"[a-z0-9]+", name.lower())
-    known = [kind.name for kind in Roofline().kinds if set(kind.name.split("_")) <= set(words)]
+    runs = {"".join(words[first:last]) for last in range(len(words) + 1) for first in range(last)}
+    known: dict[str, list[DeviceKind]] = {}
+    for kind in Roofline().kinds:
+        model = re.sub(r"_\d+gb$", "", kind.name).replace("_", "")
+        if model in runs:
+            known.setdefault(model, []).append(kind)
     if known:
-        return max(known, key=len)  # a100_80gb, and not a100.
-    makers = ("nvidia", "amd", "tesla", "geforce", "rtx", "radeon", "instinct", "quadro")
-    return next((word for word in words if word not in makers), "gpu")
+        return min(known[max(known, key=len)], key=lambda kind: abs(kind.memory_bytes - memory_bytes)).name
+    own = [word for word in words if word not in _MAKERS]
+    return "".join(own[:2] if own[0] in ("rtx", "gtx", "rx") else own[:1]) if own else "gpu"
 
 
 def _median_us(copy: Callable[[], None]) -> float:
@@ -41,7 +54,7 @@ def _gpus() -> list[Device]:
     found = []
     for index in range(torch.cuda.device_count()):
         properties = torch.cuda.get_device_properties(index)
-        found.append(Device(f"cuda:{index}", _kind_named(properties.name), properties.total_memory))
+        found.append(Device(f"cuda:{index}", _kind_named(properties.name, properties.total_memory), properties.total_memory))
     return found
 
 
@@ -140,7 +153,7 @@ def _parser() -> Parser:
     parser.add_argument("--out", required=True, help="file to write to, *.yaml")
     parser.add_argument("--kind", metavar="NAME", help="measure the processor, with the threads that this process may use, and write it as "
                         "a device kind of this name, for `emplace import --kinds`")
-    parser.add_argument("--cpus", type=int, default=1, help="number of devices that the processor is divided into (default: 1)")
+    parser.add_argument("--cpus", type=int, help="number of devices that the processor is divided into (default: 1)")
     parser.add_argument("--no-gpus", action="store_true", help="leave the GPUs out")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
@@ -151,10 +164,13 @@ def run(arguments: list[str]) -> None:
     options = _parser().parse_args(arguments)
     check_output_files([("--out", options.out)], [])
     if options.kind is not None:
+        if options.cpus is not None or options.no_gpus:
+            raise BadInput(f"{'--no-gpus' if options.cpus is None else '--cpus'} is given beside --kind, expected one of them: a kind is "
+                           "that of the whole processor")
         write_file(options.out, probe_kind(options.kind).encode())
         print(json.dumps({"kind": options.kind, "out": options.out}) if options.json else f"{options.kind} written to {options.out}")
         return
-    machine = probe(gpus=not options.no_gpus, cpus=options.cpus)
+    machine = probe(gpus=not options.no_gpus, cpus=1 if options.cpus is None else options.cpus)
     machine.save(options.out)
     rows = [{"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes} for device in machine.devices]
     if options.json:

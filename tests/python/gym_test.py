@@ -124,3 +124,14 @@ def test_seeds_are_one_for_each_environment(ptb, machine):
     vector = emplace.gym.PlacementVectorEnv(ptb, machine, 3)
     with pytest.raises(emplace.BadInput, match="seed has 2 entries, expected one for each of 3 environments"):
         vector.reset(seed=[1, 2])
+
+
+def test_a_reset_without_a_seed_goes_on_with_the_last_one(ptb, machine):
+    vectors = [emplace.gym.PlacementVectorEnv(ptb, machine, 3) for _ in range(2)]
+    first, second = ([vector.reset(seed=seed)[0] for seed in (1, None, None)] for vector in vectors)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(first[0], first[1])
+    # Environments that were never given a seed start each somewhere else.
+    observations, _ = emplace.gym.PlacementVectorEnv(ptb, machine, 2).reset(seed=[None, None])
+    assert not np.array_equal(observations[0], observations[1])

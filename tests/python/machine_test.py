@@ -88,8 +88,16 @@ def test_this_machine(tmp_path):
     assert json.loads(done.stdout)["devices"][0]["kind"] == "cpu"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("NVIDIA A100-SXM4-40GB", "a100"), ("NVIDIA A100 80GB PCIe", "a100_80gb"),
-                                            ("Tesla V100-SXM2-16GB", "v100"), ("NVIDIA H200", "h200"),
-                                            ("NVIDIA GeForce RTX 4090", "4090"), ("", "gpu")])
-def test_kinds_are_found_in_names(name, kind):
-    assert probing._kind_named(name) == kind
+@pytest.mark.parametrize(("name", "gib", "kind"), [
+    ("NVIDIA A100-SXM4-40GB", 39.4, "a100"), ("NVIDIA A100 80GB PCIe", 79.2, "a100_80gb"), ("NVIDIA A100-SXM4-80GB", 79.2, "a100_80gb"),
+    ("Tesla V100-SXM2-16GB", 15.8, "v100"), ("NVIDIA H200", 139.8, "h200"), ("Tesla P100-PCIE-16GB", 15.9, "p100"),
+    ("NVIDIA GeForce RTX 4090", 23.5, "rtx4090"), ("NVIDIA GeForce RTX 4060 Ti", 7.6, "rtx4060ti"),
+    ("NVIDIA GeForce RTX 4060 Ti", 15.6, "rtx4060ti_16gb"), ("NVIDIA GeForce RTX 4070 Ti SUPER", 15.6, "rtx4070ti_super"),
+    ("NVIDIA GeForce RTX 3080", 11.6, "rtx3080_12gb"), ("NVIDIA GeForce GTX 1080 Ti", 10.9, "gtx1080ti"),
+    ("NVIDIA RTX A6000", 47.4, "rtx_a6000"), ("NVIDIA RTX 6000 Ada Generation", 47.4, "rtx_6000_ada"),
+    ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 94.9, "rtx_pro_6000"), ("NVIDIA TITAN RTX", 23.6, "titan_rtx"),
+    ("AMD Radeon RX 7900 XTX", 24.0, "rx7900xtx"), ("AMD Radeon RX 9060 XT", 15.9, "rx9060xt_16gb"), ("AMD Instinct MI300X", 191.7, "mi300x"),
+    # Those that no costs are known for.
+    ("NVIDIA GeForce GTX 1660", 5.8, "gtx1660"), ("NVIDIA L40", 44.5, "l40"), ("NVIDIA", 8.0, "gpu"), ("", 8.0, "gpu")])
+def test_kinds_are_found_in_names(name, gib, kind):
+    assert probing._kind_named(name, int(gib * 2**30)) == kind

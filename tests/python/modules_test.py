@@ -52,10 +52,32 @@ def test_a_map_of_a_plan_that_has_whole_modules_is_the_plan(graph, three):
     device_of = {owner: index % 3 for index, owner in enumerate(sorted(set(owners)))}
     plan = emplace.Plan.of(graph, three, [device_of[owner] for owner in owners])
     found = plan.device_map()
-    for owner, device in device_of.items():
-        # The longest name in the map that holds the module decides.
-        holders = [name for name in found if name in ("", owner) or owner.startswith(f"{name}.")]
-        assert found[max(holders, key=len)] == device, owner
+    for op, owner in zip(graph.ops, owners, strict=True):
+        if op["type"] == "emplace.parameter":
+            name = op["attrs"]["name"]
+            # Just one entry: accelerate moves all that is in a module to its device.
+            (holder,) = (key for key in found if key in ("", name) or name.startswith(f"{key}."))
+            assert found[holder] == device_of[owner], name
+
+
+def test_a_divided_module_names_its_own_tensors(three):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(8))
+            self.register_buffer("shift", torch.ones(8))
+            self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+
+        def forward(self, x):
+            return self.second(self.first(x * self.scale + self.shift))
+
+    graph = emplace.torch.capture(torch.nn.Sequential(Scaled(), torch.nn.Linear(8, 8)), (torch.randn(2, 8),))
+    device_of = {"": 0, "0": 1, "0.first": 1, "0.second": 2, "1": 2}
+    plan = emplace.Plan.of(graph, three, [device_of[owner] for owner in modules.module_of_op(graph)])
+    assert plan.device_map() == {"0.scale": 1, "0.shift": 1, "0.first": 1, "0.second": 2, "1": 2}
+    # What computes outside of all modules with tensors makes no difference.
+    whole = emplace.Plan.of(graph, three, [2 if owner else 0 for owner in modules.module_of_op(graph)])
+    assert whole.device_map() == {"": 2}
 
 
 def test_one_device_is_one_entry(graph, three):

@@ -241,16 +241,15 @@ def test_maps_of_whole_modules_fit_the_memory(graph):
     # Half of each block's time is on either device, and a little more on the first: as a whole all would go there.
     where = np.array([index % 2 for index in range(len(names))])
     free = emplace.Machine([emplace.Device(f"cuda:{i}", "v100", 1e9) for i in range(2)], bandwidth_bytes_per_us=10_000)
-    wanted = emplace.Plan.of(graph, free, where).device_map(BLOCKS)
-    of_op = np.array([holder(wanted, name) for name in names])
-    peaks = emplace.simulate(graph, free, of_op).peak_bytes
+    wanted = modules.device_of_module(graph, free, where, BLOCKS)
+    peaks = emplace.simulate(graph, free, np.array([wanted[name] for name in names])).peak_bytes
     full = int(peaks.argmax())
     tight = emplace.Machine([emplace.Device(f"cuda:{i}", "v100", int(peaks[full] - 1 if i == full else 1e9)) for i in range(2)],
                             bandwidth_bytes_per_us=10_000)
     plan = emplace.Plan.of(graph, tight, where)
-    found = plan.device_map(BLOCKS)
-    assert found != wanted
-    assert emplace.simulate(graph, tight, np.array([holder(found, name) for name in names])).feasible
+    found = modules.device_of_module(graph, tight, where, BLOCKS)
+    assert found != wanted and plan.device_map(BLOCKS) != emplace.Plan.of(graph, free, where).device_map(BLOCKS)
+    assert emplace.simulate(graph, tight, np.array([found[name] for name in names])).feasible
     assert all("CUDA" in text for text in plan.tensor_overrides(BLOCKS))
     small = emplace.Machine([emplace.Device(f"cuda:{i}", "v100", 1000) for i in range(2)], bandwidth_bytes_per_us=10_000)
     with pytest.raises(emplace.BadInput, match=r"as a whole do not fit .* lack \d+ bytes on cuda:0, \d+ bytes on cuda:1"):
@@ -259,7 +258,3 @@ def test_maps_of_whole_modules_fit_the_memory(graph):
 
 BLOCKS = [f"blocks.{index}" for index in range(5)]
 
-
-def holder(device_map: dict, name: str) -> int:
-    """The device of the longest entry that holds the module."""
-    return device_map[max((key for key in device_map if key in ("", name) or name.startswith(f"{key}.")), key=len)]

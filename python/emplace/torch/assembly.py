@@ -14,7 +14,7 @@ Ops of their own kinds, besides those of ATen (`attrs` says which one of the mod
 """
 from emplace._core import OpClass
 from emplace.dataflow import UniqueNames
-from emplace.torch.calls import json_numbers, name_of_dtype
+from emplace.torch.calls import json_of_tensor, name_of_dtype
 from emplace.torch.costs import CostModel, bytes_of
 from emplace.torch.lowering import MicroBatch, MicroOp, Ref, Source, output_of, read
 from emplace.torch.tracing import Trace
@@ -98,7 +98,7 @@ class Assembly:
         shared = self._shared
         for name, value in self._micro.constants.items():
             added = self._add(name, type="emplace.constant", outputs=[_resident(value)], param_bytes=bytes_of(value),
-                              attrs={"name": name, "value": json_numbers(value.tolist()), "dtype": name_of_dtype(value.dtype)})
+                              attrs={"name": name, "value": json_of_tensor(value), "dtype": name_of_dtype(value.dtype)})
             shared[Source("constant", name), 0] = (added, 0)
         for index, node in self._trace.arguments.items():
             if not self._split[index]:

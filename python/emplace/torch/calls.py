@@ -55,10 +55,21 @@ def json_numbers(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def numbers_of_json(value: Any) -> Any:
+def json_of_tensor(tensor: torch.Tensor) -> Any:
+    """The numbers of a tensor, for JSON; of complex ones the real and the imaginary part."""
+    return json_numbers((torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).tolist())
+
+
+def tensor_of_json(value: Any, dtype: torch.dtype, shape: list[int]) -> torch.Tensor:
+    """The reverse of json_of_tensor. Lists do not say the shape of a tensor without numbers."""
+    numbers = torch.tensor(_numbers_of_json(value), dtype=dtype.to_real())
+    return torch.view_as_complex(numbers.reshape(*shape, 2)) if dtype.is_complex else numbers.reshape(shape)
+
+
+def _numbers_of_json(value: Any) -> Any:
     """Of what `json_numbers` makes, the numbers."""
     if isinstance(value, list):
-        return [numbers_of_json(item) for item in value]
+        return [_numbers_of_json(item) for item in value]
     return float(value) if isinstance(value, str) else value
 
 

@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.plan import Plan
-from emplace.torch.calls import dtype_named, numbers_of_json
+from emplace.torch.calls import dtype_named, tensor_of_json
 from emplace.torch.captured_model import CapturedModel, check_has_numbers, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.device_code import DeviceCode, Stopped
@@ -108,9 +108,7 @@ class Step:
             self._threads.append(ThreadPoolExecutor(1, f"emplace {device.name}", prepare_thread, (program.devices[index], own)))
 
     def _constant(self, op: int, attrs: dict) -> torch.Tensor:
-        # Lists do not say the shape of a tensor without numbers.
-        shape = self.plan.graph.ops[op]["outputs"][0]["shape"]
-        return torch.tensor(numbers_of_json(attrs["value"]), dtype=dtype_named(attrs["dtype"])).reshape(shape)
+        return tensor_of_json(attrs["value"], dtype_named(attrs["dtype"]), self.plan.graph.ops[op]["outputs"][0]["shape"])
 
     def close(self) -> None:
         """Ends the devices' threads. The step cannot be called afterwards."""

@@ -355,6 +355,15 @@ def test_constants_keep_their_shapes(shape, cpus):
         assert step(torch.ones(1)).shape == (held * torch.ones(1)).shape
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 3), ()])
+def test_complex_constants(shape, dtype, cpus):
+    held = torch.polar(torch.rand(shape, dtype=dtype.to_real()), torch.rand(shape, dtype=dtype.to_real())).conj()
+    x = torch.ones(shape)
+    with placed(Plain(lambda x: torch.view_as_real(held * x)), (x,), cpus) as step:
+        assert torch.equal(step(x), torch.view_as_real(held * x))
+
+
 def test_arguments_that_are_lazily_conjugated(cpus):
     x = torch.randn(3, dtype=torch.complex64)
     with placed(Plain(lambda x: x.imag.contiguous() * 2), (x,), cpus) as step:
