@@ -51,6 +51,7 @@ class BoxedCall {
   class Builder;
 
   c10::OperatorHandle op_;
+  std::string checked_name_;     // The operator's, where its shapes are checked before each call; else empty.
   torch::jit::Stack arguments_;  // With None in place of what the slots fill in.
   std::vector<Slot> slots_;
   std::vector<size_t> changed_inputs_;

@@ -285,6 +285,40 @@ TEST(Executor, WhatIsLeftOutComesLastInOrders) {
   CheckOrders(graph, Cpus(2), placement, orders);
 }
 
+// Its kernels would write beyond a smaller key's gradient, and read beyond a smaller key.
+TEST(Executor, FlashAttentionOfShapesThatDoNotGoTogetherIsNotRun) {
+  const auto given = [](const char* name, const char* shape, int bytes) {
+    return StrCat(R"({"name": ")", name, R"(", "type": "emplace.input", "cost_us": 0, "attrs": {"name": ")", name,
+                  R"("}, "outputs": [{"bytes": )", bytes, R"(, "shape": )", shape, R"(, "dtype": "f32"}]},)");
+  };
+  const auto error = [&](const char* key_shape, int key_bytes, bool backward) {
+    const OpGraph graph = Graph(StrCat(
+        given("q", "[2, 2, 4, 8]", 512), given("k", key_shape, key_bytes), given("lse", "[2, 2, 4]", 64),
+        R"({"name": "y", "cost_us": 1, "inputs": ["q:0", "k:0", "lse:0"], "outputs": [{"bytes": 512}], "call": )",
+        backward ? R"({"op": "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", "args": [{"in": 0},
+          {"in": 0}, {"in": 1}, {"in": 1}, {"in": 0}, {"in": 2}, {"const": 0.0, "as": "float"},
+          {"const": false, "as": "bool"}]})"
+                 : R"({"op": "aten._scaled_dot_product_flash_attention_for_cpu.default", "args": [{"in": 0},
+          {"in": 1}, {"in": 1}]})",
+        "}"));
+    Executor executor(graph, Cpus(1), {{0, 0, 0, 0}, {}});
+    try {
+      executor.Step();
+    } catch (const Error& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  for (const bool backward : {false, true}) {
+    EXPECT_EQ(error("[2, 2, 4, 8]", 512, backward), "");
+    EXPECT_EQ(error("[2, 2, 9, 8]", 1152, backward), "");
+    EXPECT_THAT(error("[1, 2, 4, 8]", 256, backward),
+                HasSubstr("key has the shape [1, 2, 4, 8], expected [2, 2, 4, 8]"));
+    EXPECT_THAT(error("[2, 2, 4, 4]", 256, backward), HasSubstr("'y'"));
+    EXPECT_EQ(error("[2, 1, 4, 8]", 256, backward).find("key has 1 heads, query has 2") != std::string::npos, backward);
+  }
+}
+
 TEST(Executor, AnOpThatFailsEndsTheStepWithItsName) {
   const OpGraph graph = Graph(StrCat(
       kInput, ",",
