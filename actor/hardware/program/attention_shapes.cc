@@ -8,20 +8,13 @@
 namespace emplace {
 namespace {
 
-constexpr char kForward[] = "aten._scaled_dot_product_flash_attention_for_cpu.default";
-constexpr char kBackward[] = "aten._scaled_dot_product_flash_attention_for_cpu_backward.default";
-
 void CheckShape(const char* name, const at::Tensor& tensor, c10::IntArrayRef expected) {
   TORCH_CHECK(tensor.defined() && tensor.sizes() == expected, name, " has the shape ", tensor.sizes(), ", expected ",
               expected, " by the shapes of query and key");
 }
 
-}  // namespace
-
-bool IsCpuFlashAttention(const std::string& op) { return op == kForward || op == kBackward; }
-
-void CheckFlashAttention(const std::string& op, const torch::jit::Stack& arguments) {
-  const bool backward = op == kBackward;
+template <bool backward>
+void CheckFlashAttention(const torch::jit::Stack& arguments) {
   const size_t first = backward ? 1 : 0;  // Behind the gradient of what the forward op gives.
   const at::Tensor& query = arguments[first].toTensor();
   const at::Tensor& key = arguments[first + 1].toTensor();
@@ -52,6 +45,14 @@ void CheckFlashAttention(const std::string& op, const torch::jit::Stack& argumen
     TORCH_CHECK(sizes[i] == 1 || sizes[i] == expected, "attn_mask has the shape ", sizes, ", expected ", expected,
                 " or 1 in dimension ", i);
   }
+}
+
+}  // namespace
+
+ShapeCheck ShapeCheckOf(const std::string& op) {
+  if (op == "aten._scaled_dot_product_flash_attention_for_cpu.default") return &CheckFlashAttention<false>;
+  if (op == "aten._scaled_dot_product_flash_attention_for_cpu_backward.default") return &CheckFlashAttention<true>;
+  return nullptr;
 }
 
 }  // namespace emplace

@@ -8,11 +8,10 @@
 
 namespace emplace {
 
-// Whether the operator, such as "aten.addmm.default", is one of these.
-bool IsCpuFlashAttention(const std::string& op);
+// Takes all arguments of an operator, in the order of its schema. Throws c10::Error for shapes that do not go together.
+using ShapeCheck = void (*)(const torch::jit::Stack& arguments);
 
-// arguments: all of the operator's, in the order of its schema. Throws c10::Error for shapes that do not go together.
-// REQUIRES: IsCpuFlashAttention(op).
-void CheckFlashAttention(const std::string& op, const torch::jit::Stack& arguments);
+// The check of the operator, such as "aten.addmm.default"; nullptr: it is none of these.
+ShapeCheck ShapeCheckOf(const std::string& op);
 
 }  // namespace emplace

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "actor/hardware/program/attention_shapes.h"
 #include "actor/hardware/program/call_constants.h"
 #include "common/error.h"
 #include "common/strings.h"
@@ -37,7 +36,7 @@ class BoxedCall::Builder {
 
   void Build(const AtenCall& call) {
     made_.op_ = FindOperator(call.op, place_);
-    if (IsCpuFlashAttention(call.op)) made_.checked_name_ = call.op;
+    made_.check_ = ShapeCheckOf(call.op);
     const c10::DispatchKey key = device_.is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
     if (!made_.op_.hasComputedKernelForDispatchKey(key)) {
       throw BadInput(StrCat(place_, ": '", call.op, "' cannot be run on a ", device_.is_cuda() ? "GPU" : "CPU"));
@@ -181,7 +180,7 @@ std::vector<at::Tensor> BoxedCall::Run(const Inputs& inputs) const {
       stack[slot.position] = std::move(list);
     }
   }
-  if (!checked_name_.empty()) CheckFlashAttention(checked_name_, stack);
+  if (check_ != nullptr) check_(stack);
   op_.callBoxed(stack);
   if (stack.size() == 1 && stack.front().isTensorList()) return std::move(stack.front()).toTensorVector();
   std::vector<at::Tensor> outputs;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actor/hardware/program/aten_call.h"
+#include "actor/hardware/program/attention_shapes.h"
 
 namespace emplace {
 
@@ -51,7 +52,7 @@ class BoxedCall {
   class Builder;
 
   c10::OperatorHandle op_;
-  std::string checked_name_;     // The operator's, where its shapes are checked before each call; else empty.
+  ShapeCheck check_ = nullptr;   // Before each call; nullptr: the operator checks itself.
   torch::jit::Stack arguments_;  // With None in place of what the slots fill in.
   std::vector<Slot> slots_;
   std::vector<size_t> changed_inputs_;

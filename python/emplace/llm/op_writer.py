@@ -98,9 +98,9 @@ class OpWriter:
         """
         size, name = sum(tensor.bytes for tensor in tensors), f"{self._prefix}{block}.{op}.weights"
         index = int(block.partition(".")[2])
-        waits_for = [self._first_of[f"blk.{index - 1}" if index else "token_embd"]] if index or not self.holds else []
+        before = f"blk.{index - 1}" if index else "token_embd"
         entry = {"name": name, "type": "llm.weights", "cost_us": 0, "group": f"{block}.{op}.weights",
-                 "inputs": [f"^{waited}" for waited in waits_for], "outputs": [{"bytes": size}],
+                 "inputs": [f"^{self._first_of[before]}"] if index or not self.holds else [], "outputs": [{"bytes": size}],
                  "attrs": {"module": f"{block}.{op}", "tensors": [tensor.name for tensor in tensors]}}
         if self.holds:
             entry["param_bytes"] = size

@@ -28,23 +28,26 @@ bool MemoryMatters(const SimGraph& graph, const std::vector<DeviceClass>& classe
 
 Relaxation::Relaxation(const SimGraph& graph, const StopSignal& stop, const std::vector<DeviceClass>& classes,
                        std::span<const OpIndex> path)
-    : graph_(graph), stop_(stop), classes_(classes), most_us_(graph.LongestRunUs()) {
+    : graph_(graph), stop_(stop), classes_(classes) {
   if (!path.empty()) on_path_.assign(static_cast<size_t>(graph.num_ops), false);
   for (const OpIndex op : path) on_path_[static_cast<size_t>(op)] = true;
   double bytes = 0;
   for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
   memory_matters_ = MemoryMatters(graph, classes_);
-  weights_.assign(classes_.size(), 1);
-  prices_.assign(classes_.size(), 0);
-  best_us_ = Value();
+  if (memory_matters_) most_us_ = graph.LongestRunUs();
+  Begin();
   price_scale_ = bytes > 0 ? best_us_ / bytes : 0;
   if (classes_.size() > 1) Maximize();
   if (!nothing_fits_) return;
   memory_matters_ = nothing_fits_ = false;
+  Begin();
+  Maximize();
+}
+
+void Relaxation::Begin() {
   weights_.assign(classes_.size(), 1);
   prices_.assign(classes_.size(), 0);
   best_us_ = Value();
-  Maximize();
 }
 
 std::vector<double> Relaxation::Shares() const {

@@ -1,6 +1,7 @@
 // The linear relaxation of assigning ops to devices, for lower_bound.h.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,7 @@ class Relaxation {
   // An op's part of the bound on a device of the class, but for its memory; NaN if it may not run there.
   double PartUs(OpIndex op, size_t c, double weight_of_all) const;
   double Value() const;
+  void Begin();  // With equal weights and without prices.
   // Raises one number after the other. The dual is concave in the prices and in the ratios of the weights.
   void Maximize();
   // Prices at which it is equal, in the mean, whether bytes are on the class that takes the rest or on a faster one:
@@ -59,9 +61,9 @@ class Relaxation {
   const SimGraph& graph_;
   const StopSignal& stop_;
   const std::vector<DeviceClass>& classes_;
-  const double most_us_;       // That any step can take.
   std::vector<bool> on_path_;  // [n] or empty
   bool memory_matters_ = false;
+  double most_us_ = std::numeric_limits<double>::infinity();  // That any step can take, where memory matters.
   bool nothing_fits_ = false;
   std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
   std::vector<double> prices_;   // us a byte
