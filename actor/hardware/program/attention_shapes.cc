@@ -13,6 +13,12 @@ void CheckShape(const char* name, const at::Tensor& tensor, c10::IntArrayRef exp
               expected, " by the shapes of query and key");
 }
 
+// The kernels take the numbers of a head to lie side by side.
+void CheckHeads(const char* name, const at::Tensor& tensor) {
+  TORCH_CHECK(tensor.size(3) < 2 || tensor.stride(3) == 1, name, " has a stride of ", tensor.stride(3),
+              " in its last dimension, expected 1");
+}
+
 template <bool backward>
 void CheckFlashAttention(const torch::jit::Stack& arguments) {
   const size_t first = backward ? 1 : 0;  // Behind the gradient of what the forward op gives.
@@ -30,9 +36,13 @@ void CheckFlashAttention(const torch::jit::Stack& arguments) {
   TORCH_CHECK(fits, "key has ", key_heads, " heads, query has ", heads);
   CheckShape("key", key, {batch, key_heads, keys, width});
   CheckShape("value", arguments[first + 2].toTensor(), {batch, key_heads, keys, width});
+  CheckHeads("query", query);
+  CheckHeads("key", key);
+  CheckHeads("value", arguments[first + 2].toTensor());
   if (backward) {
     CheckShape("grad_out", arguments[0].toTensor(), {batch, heads, rows, width});
     CheckShape("out", arguments[4].toTensor(), {batch, heads, rows, width});
+    CheckHeads("out", arguments[4].toTensor());
     CheckShape("logsumexp", arguments[5].toTensor(), {batch, heads, rows});
   }
   const c10::IValue& mask = arguments[backward ? 8 : 5];

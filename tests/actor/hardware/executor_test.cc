@@ -287,16 +287,17 @@ TEST(Executor, FlashAttentionOfShapesThatDoNotGoTogetherIsNotRun) {
     return StrCat(R"({"name": ")", name, R"(", "type": "emplace.input", "cost_us": 0, "attrs": {"name": ")", name,
                   R"("}, "outputs": [{"bytes": )", bytes, R"(, "shape": )", shape, R"(, "dtype": "f32"}]},)");
   };
-  const auto error = [&](const char* key_shape, int key_bytes, bool backward) {
+  const auto error = [&](const char* key_shape, int key_bytes, bool backward, const std::string& key_views = "") {
+    const std::string query = R"({"in": 0})";
+    const std::string key = StrCat(R"({"in": 1)", key_views, "}");
+    const std::string call =
+        backward ? StrCat(R"(_backward.default", "args": [)", Join({query, query, key, key, query}, ", "),
+                          R"(, {"in": 2}, {"const": 0.0, "as": "float"}, {"const": false, "as": "bool"}]})")
+                 : StrCat(R"(.default", "args": [)", Join({query, key, key}, ", "), "]}");
     const OpGraph graph = Graph(StrCat(
         given("q", "[2, 2, 4, 8]", 512), given("k", key_shape, key_bytes), given("lse", "[2, 2, 4]", 64),
         R"({"name": "y", "cost_us": 1, "inputs": ["q:0", "k:0", "lse:0"], "outputs": [{"bytes": 512}], "call": )",
-        backward ? R"({"op": "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", "args": [{"in": 0},
-          {"in": 0}, {"in": 1}, {"in": 1}, {"in": 0}, {"in": 2}, {"const": 0.0, "as": "float"},
-          {"const": false, "as": "bool"}]})"
-                 : R"({"op": "aten._scaled_dot_product_flash_attention_for_cpu.default", "args": [{"in": 0},
-          {"in": 1}, {"in": 1}]})",
-        "}"));
+        R"({"op": "aten._scaled_dot_product_flash_attention_for_cpu)", call, "}"));
     Executor executor(graph, Cpus(1), {{0, 0, 0, 0}, {}});
     try {
       executor.Step();
@@ -312,6 +313,9 @@ TEST(Executor, FlashAttentionOfShapesThatDoNotGoTogetherIsNotRun) {
                 HasSubstr("key has the shape [1, 2, 4, 8], expected [2, 2, 4, 8]"));
     EXPECT_THAT(error("[2, 2, 4, 4]", 256, backward), HasSubstr("'y'"));
     EXPECT_EQ(error("[2, 1, 4, 8]", 256, backward).find("key has 1 heads, query has 2") != std::string::npos, backward);
+    // One number that stands for all of a head's.
+    EXPECT_THAT(error("[2, 2, 4, 1]", 64, backward, R"(, "views": [["aten.expand.default", [[2, 2, 4, 8]]]])"),
+                HasSubstr("key has a stride of 0 in its last dimension, expected 1"));
   }
 }
 
