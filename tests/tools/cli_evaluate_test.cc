@@ -62,7 +62,7 @@ TEST_F(EvaluateCommand, AFileOfResultsLosesNothing) {
   const std::string evaluate = "evaluate --devices d.yaml --budget 2 --graphs g.graph.json --out r.json --methods ";
   ASSERT_EQ(Emplace(evaluate + "single,random").exit_code, 0);
   const std::string before = ReadFile(folder_ / "r.json");
-  ExpectRefused(evaluate + "heft --resume", "r.json: has a result of method 'random' with seed 1 on 'g.graph.json'");
+  ExpectRefused(evaluate + "heft --resume", "r.json: has a result of method 'single' with seed 1 on 'g.graph.json'");
   ExpectRefused(evaluate + "single,random --seeds 2 --resume", "which is not asked for");
   Write("broken.graph.json", "{");
   ExpectRefused("evaluate --devices d.yaml --graphs broken.graph.json --out r.json --methods single",
@@ -74,7 +74,7 @@ TEST_F(EvaluateCommand, AFileOfResultsLosesNothing) {
 }
 
 TEST_F(EvaluateCommand, ASplitWithoutGraphsIsRefused) {
-  ASSERT_EQ(Emplace("generate inception_v3 --out one --size small").exit_code, 0);
+  ASSERT_EQ(Emplace("generate inception_v3 --out one").exit_code, 0);
   ExpectRefused("evaluate --graphs one --split test --devices d.yaml --methods single",
                 "--graphs one: has no test graphs");
 }

@@ -109,7 +109,8 @@ TEST_F(CliPlaceTest, PlacesNoOpWhereItMayNotRunThoughNothingFits) {
 devices:
   - {name: "cpu:0", kind: cpu, memory_bytes: 100}
   - {name: "gpu:0", kind: gpu, memory_bytes: 300}
-transfer: {bandwidth_bytes_per_us: 1})");
+op_overhead_us: 0
+transfer: {bandwidth_bytes_per_us: 1, overhead_us: 0})");
   for (const std::string objective : {"latency", "throughput"}) {
     const Outcome outcome = Emplace(
         "place --graph tight.graph.json --devices tight.yaml --seconds 0.2 --out tight.json --json --objective " +
