@@ -25,23 +25,24 @@ Timeline Simulate(const OpGraph& graph, const Cluster& cluster, const OrderedPla
   return timeline;
 }
 
-double Gigabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
+double Gigabytes(double bytes) { return bytes / 1e9; }
 
 // The devices of the CPU share the memory of the computer.
 void CheckMemory(const Timeline& predicted, const Cluster& cluster, const std::vector<LocalDevice>& devices) {
-  int64_t needed = 0;  // By the CPU.
+  double needed = 0;  // By the CPU.
   for (size_t d = 0; d < devices.size(); ++d) {
-    const int64_t peak = predicted.peak_bytes[d];
+    const int64_t peak_bytes = predicted.peak_bytes[d];
+    const auto peak = static_cast<double>(peak_bytes);
     if (!devices[d].is_gpu()) {
       needed += peak;
       continue;
     }
-    const int64_t left = FreeGpuBytes(devices[d].gpu, peak);
+    const auto left = static_cast<double>(FreeGpuBytes(devices[d].gpu, peak_bytes));
     if (peak <= left) continue;
     throw BadInput(StrCat("device '", cluster.devices[d].name, "': the step needs ", Gigabytes(peak),
                           " GB of memory, the GPU has ", Gigabytes(left), " left"));
   }
-  const int64_t there = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  const auto there = static_cast<double>(sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
   if (needed <= there) return;
   throw BadInput(StrCat("the step needs ", Gigabytes(needed), " GB of memory, this computer has ", Gigabytes(there)));
 }

@@ -93,10 +93,13 @@ void TorchBackend::Prepare(const StepInstruction& instruction, DeviceIndex devic
   CheckGivenOp(op);
   const int32_t value = instruction.outputs.front();
   given_[instruction.op] = value;
-  const at::Tensor made = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);
-  memory_.CountThreadFor(device);
-  At(value) = made.to(torch_device, /*non_blocking=*/false, /*copy=*/true);
-  memory_.CountThreadFor(std::nullopt);
+  const auto subject = [&] { return StrCat("making the tensor of op '", op.name, "'"); };
+  InOneLine(subject, [&] {
+    const at::Tensor made = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);
+    memory_.CountThreadFor(device);
+    At(value) = made.to(torch_device, /*non_blocking=*/false, /*copy=*/true);
+    memory_.CountThreadFor(std::nullopt);
+  });
 }
 
 void TorchBackend::PrepareChanges(const StepInstruction& instruction, DeviceIndex device) {

@@ -9,8 +9,8 @@ namespace {
 // Sorted. Operators that return new tensors, views of their argument, and the in-place ones of updates. Left out are
 // kernels that write beyond their tensors where sizes or indices are wrong, and do not look: mkldnn_rnn_layer and its
 // backward (LSTM), _embedding_bag_backward, _ctc_loss. Where it is enough to know what the indices are, index_sources.h
-// sees to it, and where shapes decide, attention_shapes.h. native_batch_norm changes running statistics and its schema
-// does not say so; a capture has the ops _native_batch_norm_legit... in its place.
+// sees to it, and where shapes or numbers decide, argument_checks.h. native_batch_norm changes running statistics and
+// its schema does not say so; a capture has the ops _native_batch_norm_legit... in its place.
 constexpr std::string_view kAllowedOps[] = {
     "aten._adaptive_avg_pool2d.default",
     "aten._adaptive_avg_pool2d_backward.default",

@@ -36,7 +36,7 @@ class BoxedCall::Builder {
 
   void Build(const AtenCall& call) {
     made_.op_ = FindOperator(call.op, place_);
-    made_.check_ = ShapeCheckOf(call.op);
+    made_.check_ = ArgumentCheckOf(call.op);
     const c10::DispatchKey key = device_.is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
     if (!made_.op_.hasComputedKernelForDispatchKey(key)) {
       throw BadInput(StrCat(place_, ": '", call.op, "' cannot be run on a ", device_.is_cuda() ? "GPU" : "CPU"));

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "actor/hardware/program/argument_checks.h"
 #include "actor/hardware/program/aten_call.h"
-#include "actor/hardware/program/attention_shapes.h"
 
 namespace emplace {
 
@@ -52,8 +52,8 @@ class BoxedCall {
   class Builder;
 
   c10::OperatorHandle op_;
-  ShapeCheck check_ = nullptr;   // Before each call; nullptr: the operator checks itself.
-  torch::jit::Stack arguments_;  // With None in place of what the slots fill in.
+  ArgumentCheck check_ = nullptr;  // Before each call; nullptr: the operator checks itself.
+  torch::jit::Stack arguments_;    // With None in place of what the slots fill in.
   std::vector<Slot> slots_;
   std::vector<size_t> changed_inputs_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -70,26 +71,39 @@ std::string SeedOf(const Op& op) {
   return name != attrs.end() && name->is_string() ? name->get<std::string>() : op.name;
 }
 
-void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
-  // Doubles have room for all that the narrower types hold; they are rounded on the way.
-  at::Tensor wide = at::empty(tensor.sizes(), at::kDouble);
+// Draws number after number. Doubles have room for all that the narrower types hold; they are rounded on the way, piece
+// by piece, as all of a large tensor's would take several times its memory.
+template <typename Draw>
+void Fill(at::Tensor& tensor, Draw draw) {
+  constexpr int64_t kPiece = 1 << 20;
+  const int64_t count = tensor.numel();
+  at::Tensor all = tensor.view({count});
+  at::Tensor wide = at::empty({std::min(count, kPiece)}, at::kDouble);
   double* const numbers = wide.data_ptr<double>();
-  const int64_t count = wide.numel();
+  for (int64_t begin = 0; begin < count; begin += kPiece) {
+    const int64_t size = std::min(count - begin, kPiece);
+    std::generate(numbers, numbers + size, draw);
+    all.narrow(0, begin, size).copy_(wide.narrow(0, 0, size));
+  }
+}
+
+// The greatest whole number of so many bytes with a sign.
+int64_t GreatestOf(int64_t bytes) { return std::numeric_limits<int64_t>::max() >> (64 - 8 * bytes); }
+
+void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
   Rng rng = Rng(0).Fork(SeedOf(op));
   if (tensor.scalar_type() == at::kBool) {
-    std::fill(numbers, numbers + count, 1);
+    tensor.fill_(true);
   } else if (!tensor.is_floating_point() && !tensor.is_complex()) {
-    const int64_t largest = tensor.element_size() == 1 ? 127 : index_bound;  // What a byte with a sign holds.
-    const double bound = static_cast<double>(std::min(index_bound, largest));
-    for (int64_t i = 0; i < count; ++i) numbers[i] = std::floor(rng.Uniform() * bound);
+    const auto bound = static_cast<double>(std::min(index_bound, GreatestOf(tensor.element_size())));
+    Fill(tensor, [&] { return std::floor(rng.Uniform() * bound); });
   } else if (op.type == "emplace.parameter" && tensor.dim() < 2) {
-    for (int64_t i = 0; i < count; ++i) numbers[i] = rng.Uniform(0.5, 1.5);
+    Fill(tensor, [&] { return rng.Uniform(0.5, 1.5); });
   } else {
-    const int64_t row = op.type == "emplace.parameter" && tensor.size(0) > 0 ? count / tensor.size(0) : 1;
+    const int64_t row = op.type == "emplace.parameter" && tensor.size(0) > 0 ? tensor.numel() / tensor.size(0) : 1;
     const double half = HalfWidth(1.0 / static_cast<double>(std::max<int64_t>(row, 1)));
-    for (int64_t i = 0; i < count; ++i) numbers[i] = rng.Uniform(-half, half);
+    Fill(tensor, [&] { return rng.Uniform(-half, half); });
   }
-  tensor.copy_(wide);
 }
 
 void FillConstant(at::Tensor& tensor, const Op& op, const std::string& place) {

@@ -1,4 +1,4 @@
-#include "actor/hardware/program/attention_shapes.h"
+#include "actor/hardware/program/attention_checks.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-void CheckShape(const char* name, const at::Tensor& tensor, c10::IntArrayRef expected) {
+void CheckFits(const char* name, const at::Tensor& tensor, c10::IntArrayRef expected) {
   TORCH_CHECK(tensor.defined() && tensor.sizes() == expected, name, " has the shape ", tensor.sizes(), ", expected ",
               expected, " by the shapes of query and key");
 }
@@ -20,7 +20,7 @@ void CheckHeads(const char* name, const at::Tensor& tensor) {
 }
 
 template <bool backward>
-void CheckFlashAttention(const torch::jit::Stack& arguments) {
+void Check(const torch::jit::Stack& arguments) {
   const size_t first = backward ? 1 : 0;  // Behind the gradient of what the forward op gives.
   const at::Tensor& query = arguments[first].toTensor();
   const at::Tensor& key = arguments[first + 1].toTensor();
@@ -34,16 +34,16 @@ void CheckFlashAttention(const torch::jit::Stack& arguments) {
   const int64_t keys = key.size(2);
   const bool fits = backward ? key_heads == heads : key_heads > 0 && heads % key_heads == 0;
   TORCH_CHECK(fits, "key has ", key_heads, " heads, query has ", heads);
-  CheckShape("key", key, {batch, key_heads, keys, width});
-  CheckShape("value", arguments[first + 2].toTensor(), {batch, key_heads, keys, width});
+  CheckFits("key", key, {batch, key_heads, keys, width});
+  CheckFits("value", arguments[first + 2].toTensor(), {batch, key_heads, keys, width});
   CheckHeads("query", query);
   CheckHeads("key", key);
   CheckHeads("value", arguments[first + 2].toTensor());
   if (backward) {
-    CheckShape("grad_out", arguments[0].toTensor(), {batch, heads, rows, width});
-    CheckShape("out", arguments[4].toTensor(), {batch, heads, rows, width});
+    CheckFits("grad_out", arguments[0].toTensor(), {batch, heads, rows, width});
+    CheckFits("out", arguments[4].toTensor(), {batch, heads, rows, width});
     CheckHeads("out", arguments[4].toTensor());
-    CheckShape("logsumexp", arguments[5].toTensor(), {batch, heads, rows});
+    CheckFits("logsumexp", arguments[5].toTensor(), {batch, heads, rows});
   }
   const c10::IValue& mask = arguments[backward ? 8 : 5];
   if (!mask.isTensor() || !mask.toTensor().defined()) return;
@@ -59,10 +59,7 @@ void CheckFlashAttention(const torch::jit::Stack& arguments) {
 
 }  // namespace
 
-ShapeCheck ShapeCheckOf(const std::string& op) {
-  if (op == "aten._scaled_dot_product_flash_attention_for_cpu.default") return &CheckFlashAttention<false>;
-  if (op == "aten._scaled_dot_product_flash_attention_for_cpu_backward.default") return &CheckFlashAttention<true>;
-  return nullptr;
-}
+void CheckFlashAttention(const torch::jit::Stack& arguments) { Check<false>(arguments); }
+void CheckFlashAttentionBackward(const torch::jit::Stack& arguments) { Check<true>(arguments); }
 
 }  // namespace emplace
