@@ -14,6 +14,8 @@ import torch
 from emplace._core import BadInput
 from emplace.torch.targets import check_runs_on
 
+aten = torch.ops.aten
+
 _DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint64: "u64", torch.uint8: "u8", torch.bool: "bool",
@@ -25,6 +27,12 @@ _MEMORY_FORMATS = {format: str(format).removeprefix("torch.") for format in (
 _MEMORY_FORMAT_OF_NAME = {name: format for format, name in _MEMORY_FORMATS.items()}
 # Ops that a graph, which may be somebody else's, may not call.
 _OF_FILES = ("aten.from_file", "image.read_file", "image.write_file")
+# Ops that return a view of their first argument.
+VIEWS = {
+    aten.alias.default, aten.detach.default, aten.view.default, aten.t.default, aten.transpose.int, aten.reshape.default,
+    aten.permute.default, aten.expand.default, aten.slice.Tensor, aten.select.int, aten.unsqueeze.default, aten.squeeze.default,
+    aten.squeeze.dim, aten.squeeze.dims, aten.diagonal.default, aten.as_strided.default, aten.lift_fresh.default,
+}
 # Arguments that belong to the device on which an op runs, which the placement decides.
 _OF_THE_DEVICE = ("device", "pin_memory")
 
@@ -137,7 +145,8 @@ def op_named(name: str, place: str) -> torch._ops.OpOverload:
         found = getattr(getattr(getattr(torch.ops, space), op), overload)
     except (AttributeError, ValueError):
         found = None
-    if not isinstance(found, torch._ops.OpOverload):
+    # Some are TorchScript's alone, such as aten.save.
+    if not isinstance(found, torch._ops.OpOverload) or not torch._C._dispatch_has_kernel(found.name()):
         raise BadInput(f"{place}: there is no op '{name}' in torch {torch.__version__}")
     if f"{space}.{op}" in _OF_FILES:
         raise BadInput(f"{place}: '{name}' reads or writes a file, expected an op that computes tensors")
@@ -183,8 +192,10 @@ class CallWriter:
             text = inputs[value["in"]]
             for name, args in value.get("views", []):
                 view = op_named(name, place)
-                if view == torch.ops.aten.view.default:  # A kernel may lay its result out otherwise than PyTorch's shape rules say.
-                    view = torch.ops.aten.reshape.default
+                if view not in VIEWS:
+                    raise BadInput(f"{place}: '{name}' is no view, expected one of {', '.join(sorted(map(str, VIEWS)))}")
+                if view == aten.view.default:  # A kernel may lay its result out otherwise than PyTorch's shape rules say.
+                    view = aten.reshape.default
                 text = f"{self._named(view)}({', '.join([text, *map(self._literal, args)])})"
             return text
         if "list" in value:

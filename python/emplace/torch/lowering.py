@@ -7,7 +7,7 @@ import torch
 from torch import fx
 
 from emplace._core import BadInput
-from emplace.torch.calls import encode_call, name_of_dtype, short_name
+from emplace.torch.calls import VIEWS, encode_call, name_of_dtype, short_name
 from emplace.torch.checkpoints import region_of
 from emplace.torch.costs import CostModel, bytes_of
 from emplace.torch.kernels import bound_arguments, temporary_bytes
@@ -16,12 +16,6 @@ from emplace.torch.tracing import Trace
 
 aten = torch.ops.aten
 
-# Ops that return a view of their first argument.
-_VIEWS = {
-    aten.alias.default, aten.detach.default, aten.view.default, aten.t.default, aten.transpose.int,
-    aten.permute.default, aten.expand.default, aten.slice.Tensor, aten.select.int, aten.unsqueeze.default, aten.squeeze.default,
-    aten.squeeze.dim, aten.squeeze.dims, aten.diagonal.default, aten.as_strided.default, aten.lift_fresh.default,
-}
 # Ops that make tensors of nothing, as gradient checkpointing does for itself.
 _FACTORIES = {aten.empty.memory_format}
 _NO_CHANGE = {aten.alias.default, aten.detach.default, aten.lift_fresh.default}
@@ -129,7 +123,7 @@ class _Lowering:
         """What the results depend on, and all that gradient checkpointing computes again."""
         trace = self._trace
         left = [*trace.outputs, *trace.gradients.values(), *trace.new_buffers.values(),
-                *(node for node in trace.module.graph.nodes if region_of(node) is not None and node.target not in _VIEWS | _FACTORIES)]
+                *(node for node in trace.module.graph.nodes if region_of(node) is not None and node.target not in VIEWS | _FACTORIES)]
         needed = set(left)
         while left:
             for node in left.pop().all_input_nodes:
@@ -147,7 +141,7 @@ class _Lowering:
             self._get_item(node)
         elif target in _SPLITS:
             self._splits[node] = self._refs[node.args[0]]
-        elif target in _VIEWS and not any(isinstance(arg, fx.Node) for arg in node.args[1:]):
+        elif target in VIEWS and not any(isinstance(arg, fx.Node) for arg in node.args[1:]):
             base = self._refs[node.args[0]]
             arguments = _positional(target, node.args[1:], node.kwargs)
             view = () if target in _NO_CHANGE else ((str(target), arguments),)
@@ -180,6 +174,9 @@ class _Lowering:
         name = str(node.target)
         if not isinstance(value, torch.Tensor):
             raise BadInput(f"the model uses a {type(value).__name__} in its forward pass, expected tensors")
+        if isinstance(value, torch.nn.Parameter) and value.requires_grad:
+            raise BadInput(f"the model uses a parameter of shape {list(value.shape)} that is an attribute of no module of it, as in a list "
+                           "or a functools.partial; expected it in an nn.ParameterList, an nn.ModuleList or an attribute")
         if isinstance(value, torch._subclasses.FakeTensor) or value.is_meta or value.numel() > _MOST_CONSTANT_ELEMENTS:
             raise BadInput(f"the model uses a tensor of shape {list(value.shape)} that is neither a parameter nor a buffer, expected "
                            f"at most {_MOST_CONSTANT_ELEMENTS} numbers; register it as a buffer of its module")

@@ -1,15 +1,18 @@
 """A plan as what each device does in turn: its ops, where their inputs come from, and for which other devices it waits."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
+from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.dataflow import producer, topological_rank
 from emplace.placements import split_device
 from emplace.plan import Plan
 from emplace.torch.calls import dtype_named
+from emplace.torch.output_structure import load_structure
 
 # Ops that compute nothing here: their tensors come from the model or from the caller.
 GIVEN = ("emplace.parameter", "emplace.input", "emplace.constant")
@@ -42,7 +45,7 @@ class Program:
     num_gates: int = 0
     # Slots by type of op and then by attrs.name or attrs.index.
     results: dict[str, dict] = field(default_factory=lambda: {"emplace.output": {}, "emplace.gradient": {}, "emplace.buffer": {}})
-    structure: str = ""  # As of emplace.output.
+    structure: tuple[pytree.TreeSpec, dict[str, Any]] | None = None  # Of emplace.output: as of load_structure; None: one tensor.
     slots: dict[tuple[Value, int | None], int] = field(default_factory=dict)  # By value, and the device that takes it; None: a result.
 
 
@@ -125,7 +128,8 @@ class _Compilation:
         if op["type"] in program.results:
             attrs = op["attrs"]
             program.results[op["type"]][attrs.get("name", attrs.get("index"))] = self._slot((index, 0), None)
-            program.structure = attrs.get("structure", program.structure)
+            if "structure" in attrs:
+                program.structure = load_structure(attrs["structure"], f"op '{op['name']}'")
 
     def _slot(self, value: Value, device: int | None) -> int:
         return self.program.slots.setdefault((value, device), len(self.program.slots))

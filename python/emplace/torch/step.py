@@ -1,6 +1,5 @@
 """emplace.torch.apply: a model run as planned."""
 import contextlib
-import json
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -20,6 +19,7 @@ from emplace.torch.captured_model import CapturedModel, check_has_numbers, check
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.device_code import DeviceCode, Stopped
 from emplace.torch.device_threads import keep_freed_memory, prepare_thread
+from emplace.torch.output_structure import rebuild
 from emplace.torch.program import Program, compile_plan
 from emplace.torch.wrappers import unwrapped
 
@@ -96,6 +96,7 @@ class Step:
         self.plan = plan
         self._program, self._leaves, self._spec = program, leaves, spec
         self._names = argument_names(leaves, spec)
+        self._kwargs = list(pytree.tree_unflatten(leaves, spec)[1])  # Names, in the order of the capture.
         self._model = CapturedModel(model, plan.graph.ops, plan.graph.name)
         self._check_arguments()
         self._codes = [DeviceCode(program, device) for device in range(len(program.devices))]
@@ -175,12 +176,12 @@ class Step:
 
     def _tensors(self, args: tuple, kwargs: dict) -> dict[str, torch.Tensor]:
         """The tensors among the arguments by name. Raises BadInput where they are not as those of the capture."""
-        order = self._spec.child(1).context  # Of arguments by name, which may come in any.
-        if kwargs.keys() == set(order):
-            kwargs = {name: kwargs[name] for name in order}
+        if kwargs.keys() == set(self._kwargs):  # They may come in any order.
+            kwargs = {name: kwargs[name] for name in self._kwargs}
         leaves, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._spec:
-            raise BadInput(f"the arguments are {spec}, expected {self._spec} as captured")
+            shown, expected = (" ".join(str(of).split()) for of in (spec, self._spec))
+            raise BadInput(f"the arguments are {shown}, expected {expected} as captured")
         tensors = {}
         names = iter(self._names)
         for leaf, known in zip(leaves, self._leaves, strict=True):
@@ -219,7 +220,7 @@ class Step:
         taken = {_address(tensor) for tensor in [*run.given.values(), *outputs]}
         for name, gradient in results["emplace.gradient"].items():
             _accumulate(self._model[name], gradient, taken)
-        return _rebuild(outputs, self._program.structure) if self._program.structure else outputs[0]
+        return rebuild(outputs, *self._program.structure) if self._program.structure else outputs[0]
 
 
 def _address(tensor: torch.Tensor) -> int:
@@ -244,15 +245,6 @@ def _accumulate(parameter: nn.Parameter, gradient: torch.Tensor, taken: set[int]
         parameter.grad += gradient
     for hook in list((parameter._post_accumulate_grad_hooks or {}).values()):
         hook(parameter)
-
-
-def _rebuild(tensors: list[torch.Tensor], structure: str) -> Any:
-    """The model's output from its tensors; structure: as of Trace."""
-    about = json.loads(structure)
-    spec = pytree.treespec_loads(about["spec"])
-    given = iter(tensors)
-    leaves = [about["constants"][str(index)] if str(index) in about["constants"] else next(given) for index in range(spec.num_leaves)]
-    return pytree.tree_unflatten(leaves, spec)
 
 
 def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any] | None = None,

@@ -4,7 +4,6 @@ Nothing is computed: parameters, buffers and arguments are fake tensors on the C
 larger than the memory. What is recorded is what PyTorch runs, below autograd, so that a run of the same ops has the same bits.
 """
 import contextlib
-import json
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +24,7 @@ from emplace.torch.layouts import copy_ambiguous_images
 from emplace.torch.kernels import size_workspaces
 from emplace.torch.logs import quiet
 from emplace.torch.one_cpu import OneCpuMode, values_refused
+from emplace.torch.output_structure import dump_structure
 from emplace.torch.process_state import model_kept, process_kept, tables_kept
 from emplace.torch.running import Running, modules_of
 
@@ -296,10 +296,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     for name, node in zip(buffers, flat[count:], strict=True):
         if node is not trace.buffers[_name_in_model(name)]:
             trace.new_buffers[_name_in_model(name)] = node
-    try:
-        trace.structure = json.dumps({"spec": pytree.treespec_dumps(spec), "constants": constants})
-    except NotImplementedError as error:
-        raise BadInput(f"the model's output has a type that cannot be rebuilt: {error}") from None
+    trace.structure = dump_structure(spec, constants)
     return trace
 
 
@@ -320,6 +317,11 @@ def _warn_of_changed(module: torch.fx.GraphModule, trace: Trace) -> None:
     if changed:
         warnings.warn(f"the model changes {', '.join(dict.fromkeys(changed))} in place, and a step leaves it as it is: have the model "
                       "return what it has changed", Unmapped, stacklevel=2)
+
+
+def _compiled_code_left_out() -> contextlib.AbstractContextManager:
+    """Meanwhile, what torch.compile has compiled runs as it was written. PyTorch 2.5 has no such switch."""
+    return torch.compiler.set_stance("force_eager") if hasattr(torch.compiler, "set_stance") else contextlib.nullcontext()
 
 
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:
@@ -359,7 +361,7 @@ def _record_whole(inner: _Inner, leaves: list[Any], train: bool, microbatches: i
 def _record(inner: _Inner, leaves: list[Any], train: bool, microbatches: int) -> Trace:
     model = inner.model
     mode = OneCpuMode(allow_non_fake_inputs=True)
-    with (process_kept(), model_kept(model), values_refused(), torch.compiler.set_stance("force_eager"),
+    with (process_kept(), model_kept(model), values_refused(), _compiled_code_left_out(),
           quiet("torch._subclasses.fake_tensor")):
         running = Running(model)
         try:

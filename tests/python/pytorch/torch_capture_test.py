@@ -294,6 +294,24 @@ def test_sparse_tensors_are_refused(place):
         emplace.torch.capture(model, (sparse if place == "argument" else x,))
 
 
+class HeldInAList(nn.Module):
+    """Uses the weight of its embedding once more, and not by its name."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(10, 4)
+        self.tied = [self.embedding.weight]
+
+    def forward(self, words):
+        return nn.functional.linear(self.embedding(words), self.tied[0]).sum()
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_a_parameter_that_no_module_holds_is_refused(train):
+    with pytest.raises(emplace.BadInput, match=r"a parameter of shape \[10, 4\] that is an attribute of no module .*nn.ParameterList"):
+        emplace.torch.capture(HeldInAList(), (torch.tensor([1, 2]),), train=train)
+
+
 def test_a_gradient_in_a_buffer_is_refused():
     class Cache(nn.Module):
         def __init__(self, detach):

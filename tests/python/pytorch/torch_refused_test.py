@@ -1,5 +1,7 @@
 """emplace.torch.apply: wrong input, graphs of somebody else, and what fails in a step."""
 import copy
+import enum
+import json
 import math
 import re
 import threading
@@ -33,7 +35,7 @@ def test_a_plan_of_another_model_and_other_arguments(cpus):
     with emplace.torch.apply(model, args, plan) as step:
         with pytest.raises(emplace.BadInput, match=r"args\[0\] is torch.float32 of shape \[6, 8\], expected .*\[12, 8\]"):
             step(args[0][:6], args[1])
-        with pytest.raises(emplace.BadInput, match="the arguments are"):
+        with pytest.raises(emplace.BadInput, match="^the arguments are TreeSpec[^\n]*, expected TreeSpec[^\n]* as captured$"):
             step(args[0])
         with pytest.raises(emplace.BadInput, match=r"args\[0\] is a torch.sparse_coo tensor, expected a dense one"):
             step(args[0].to_sparse(), args[1])
@@ -72,6 +74,9 @@ def test_a_graph_that_cannot_run(ptb, cpus):
     ({"op": "aten.from_file.default", "args": [{"const": "made", "as": "str"}, {"const": True, "as": "bool"}, {"const": 4, "as": "int"}]},
      "'aten.from_file.default' reads or writes a file"),
     ({"args": [{"in": 0, "views": [["load_library.__func__.__call__", ["x"]]]}]}, "there is no op 'load_library.__func__.__call__'"),
+    ({"op": "aten.save.default", "args": [{"in": 0}, {"const": "made", "as": "str"}]}, "there is no op 'aten.save.default'"),
+    ({"args": [{"in": 0, "views": [["aten.save.default", ["made"]]]}]}, "there is no op 'aten.save.default'"),
+    ({"args": [{"in": 0, "views": [["aten.relu.default", []]]}]}, "'aten.relu.default' is no view, expected one of aten.alias.default, "),
     ({"args": [{"in": 9}]}, "input 9 is read, expected a whole number below 3"),
     ({"args": [{"in": -1}]}, "input -1 is read"),
 ])
@@ -84,6 +89,41 @@ def test_a_graph_of_somebody_else_calls_ops_that_compute_and_no_more(change, err
     with pytest.raises(emplace.BadInput, match=error):
         emplace.torch.apply(model, args, emplace.Plan.of(graph, cpus, [0] * len(graph)))
     assert not list(tmp_path.iterdir())
+
+
+class Wide(enum.Enum):
+    NO = 0
+
+
+@pytest.mark.parametrize("spec, error", [
+    # What PyTorch itself would import.
+    ([1, {"type": "builtins.dict", "context": json.dumps([{"__enum__": True, "fqn": "hostile:Any", "name": "x"}]),
+          "children_spec": [{"type": None, "context": None, "children_spec": []}]}], "expected plain dicts"),
+    ([1, {"type": "builtins.tuple", "context": "null", "children_spec": [
+        {"type": "collections.defaultdict", "children_spec": [{"type": None, "context": None, "children_spec": []}],
+         "context": {"default_factory_module": "hostile", "default_factory_name": "run", "dict_context": ["x"]}}]}], "expected plain dicts"),
+    ([1, {"type": "no.Type", "context": "null", "children_spec": []}], "a structure that cannot be read: "),
+    ([2, 3], "a structure that cannot be read: "),
+    ("x", "a structure that cannot be read: "),
+])
+def test_a_graph_of_somebody_else_imports_nothing(spec, error, cpus, tmp_path, monkeypatch):
+    (tmp_path / "hostile.py").write_text("open('made', 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    model, args = Plain(lambda x: {"x": x + 1}), (torch.ones(3),)
+    ops = emplace.torch.capture(model, args).ops
+    op = next(op for op in ops if op["type"] == "emplace.output")
+    assert "structure" in op["attrs"]
+    op["attrs"]["structure"] = json.dumps({"spec": json.dumps(spec), "constants": {}})
+    graph = emplace.Graph.from_ops("hostile", ops)
+    with pytest.raises(emplace.BadInput, match=f"op '{op['name']}' has .*{error}"):
+        emplace.torch.apply(model, args, emplace.Plan.of(graph, cpus, [0] * len(graph)))
+    assert not (tmp_path / "made").exists()
+
+
+def test_an_output_with_keys_of_an_enum_is_refused(cpus):
+    with pytest.raises(emplace.BadInput, match="the model's output has keys of an enum"):
+        emplace.torch.capture(Plain(lambda x: {Wide.NO: x + 1}), (torch.ones(3),))
 
 
 @pytest.mark.parametrize("kind, change, error", [
