@@ -1,12 +1,14 @@
 """`emplace apply`: a model run as planned, its step timed beside the plain model's."""
+import contextlib
 import json
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import emplace
-from emplace._core import BadInput
+from emplace._core import BadInput, RunFailed
 from emplace.command_line import Parser, call_factory, packages_needed
 from emplace.plan import Plan
+from emplace.reading import described
 from emplace.timing import times_us
 
 _WARMUP = 2  # Steps before those that are timed.
@@ -54,8 +56,19 @@ def _auto_plan(model, graph: emplace.Graph, machine: emplace.Machine) -> Plan | 
         return None
 
 
+@contextlib.contextmanager
+def _failures_of(place: str) -> Iterator[None]:
+    """Raises RunFailed, in one line, where a step fails."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:
+        raise RunFailed(f"{place}: the step failed: {described(error)}") from error
+
+
 def run(arguments: list[str]) -> None:
-    """The command's work. Raises BadInput."""
+    """The command's work. Raises BadInput, and RunFailed where a step fails."""
     options = _parser().parse_args(arguments)
     if options.steps < 1:
         raise BadInput(f"--steps is {options.steps}, expected at least 1")
@@ -67,21 +80,24 @@ def run(arguments: list[str]) -> None:
         plan = Plan.load(options.placement, graph, machine)
     else:
         plan = emplace.place(graph, machine, seconds=options.seconds)
-    plain = times_us(_plain_step(model, args, kwargs, options.train), options.steps, _WARMUP)
-    times = _planned_times_us(model, args, kwargs, plan, options.steps)
+    with _failures_of(options.input):
+        plain = times_us(_plain_step(model, args, kwargs, options.train), options.steps, _WARMUP)
+        times = _planned_times_us(model, args, kwargs, plan, options.steps)
+    quarter, _, three_quarters = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
     result = {"graph": graph.name, "ops": graph.num_ops, "predicted_us": plan.makespan_us, "measured_us": statistics.median(times),
-              "spread_us": times[-1] - times[0], "plain_us": statistics.median(plain), "steps": options.steps}
+              "spread_us": three_quarters - quarter, "plain_us": statistics.median(plain), "steps": options.steps}
     auto = _auto_plan(model, graph, machine)
     if auto:
         result["auto_predicted_us"] = auto.makespan_us
-        result["auto_measured_us"] = statistics.median(_planned_times_us(model, args, kwargs, auto, options.steps))
+        with _failures_of(options.input):
+            result["auto_measured_us"] = statistics.median(_planned_times_us(model, args, kwargs, auto, options.steps))
     if options.json:
         print(json.dumps(result))
         return
     print(plan)
     print(f"  predicted step time  {plan.makespan_us / 1e3:.3f} ms")
-    print(f"  measured             {result['measured_us'] / 1e3:.3f} ms, the median of {options.steps} steps that are "
-          f"{result['spread_us'] / 1e3:.3f} ms apart at most")
+    print(f"  measured             {result['measured_us'] / 1e3:.3f} ms, the median of {options.steps} steps, of which the "
+          f"middle half is within {result['spread_us'] / 1e3:.3f} ms")
     if auto:
         print(f"  accelerate's auto    {result['auto_measured_us'] / 1e3:.3f} ms measured, {auto.makespan_us / 1e3:.3f} ms predicted")
     print(f"  the plain model      {result['plain_us'] / 1e3:.3f} ms where it is, with the whole batch at once")

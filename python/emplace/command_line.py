@@ -39,7 +39,7 @@ def call_factory(text: str) -> tuple:
         made = factory()
     except BadInput:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise failed(text, error) from error
     if not isinstance(made, tuple) or len(made) not in (2, 3):
         raise BadInput(f"{text}: returned a {type(made).__name__}, expected (model, args) or (model, args, kwargs)")

@@ -23,12 +23,13 @@ class UniqueNames:
     """Gives out each name once: the second "a" is "a~2"."""
 
     def __init__(self):
-        self._taken: set[str] = set()
+        self._times: dict[str, int] = {}  # How often each name was asked for; 1: it was given out for another one.
 
     def take(self, name: str) -> str:
-        unique, count = name, 1
-        while unique in self._taken:
-            count += 1
-            unique = f"{name}~{count}"
-        self._taken.add(unique)
+        unique, count = name, self._times.get(name, 0) + 1
+        if count > 1:
+            while (unique := f"{name}~{count}") in self._times:
+                count += 1
+        self._times[name] = count
+        self._times.setdefault(unique, 1)
         return unique

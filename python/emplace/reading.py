@@ -35,13 +35,13 @@ def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """An error's type with the first line of its text, if it has one."""
     kind, line = type(error).__name__, first_line(error)
     return kind if line == kind else f"{kind}: {line}"
 
 
-def failed(place: str | os.PathLike, error: Exception) -> BadInput:
+def failed(place: str | os.PathLike, error: BaseException) -> BadInput:
     """What to raise where code of the user at this place has raised an error."""
     return BadInput(f"{place}: failed: {described(error)}")
 
@@ -139,7 +139,7 @@ def import_file(path: str | os.PathLike) -> types.ModuleType:
     except BadInput:
         del sys.modules[spec.name]
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise failed(path, error) from error
     return module

@@ -42,6 +42,12 @@ def test_it_is_compared_with_the_map_of_accelerate(folder):
     assert told["auto_measured_us"] > 0 and told["auto_predicted_us"] > 0
 
 
+def test_a_step_that_fails_is_one_line(folder):
+    done = emplace_command("apply", "model.py:out_of_range", "--devices", "m.yaml", folder=folder)
+    assert done.returncode == 1 and done.stderr.startswith("emplace: model.py:out_of_range: the step failed: IndexError: "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
 @pytest.mark.parametrize("arguments, error", [
     (["--devices", "none.yaml"], "none.yaml"),
     (["--devices", "m.yaml", "--steps", "0"], "--steps is 0"),

@@ -25,12 +25,17 @@ def failing():
     raise ValueError("no weights here")
 def silent():
     raise ValueError
+def exiting():
+    raise SystemExit(0)
+def out_of_range():
+    return torch.nn.Embedding(10, 4), (torch.tensor([1, 20]),)
 """
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "model.py").write_text(FACTORY)
+    (tmp_path / "script.py").write_text("import sys\ndef make(): pass\nsys.exit(0)\n")
     (tmp_path / "w.json").write_text(json.dumps(PARTITIONING))
     (tmp_path / "graph.txt").write_text(PIPEDREAM)
     (tmp_path / "t.stg").write_text(STG)
@@ -66,6 +71,8 @@ def test_what_the_graph_does_not_say_is_told(folder):
     (["torch", "model.py:wrong"], "returned a int, expected (model, args)"),
     (["torch", "model.py:failing"], "failed: ValueError: no weights here"),
     (["torch", "model.py:silent"], "model.py:silent: failed: ValueError\n"),
+    (["torch", "model.py:exiting"], "model.py:exiting: failed: SystemExit: 0\n"),
+    (["torch", "script.py:make"], "script.py: failed: SystemExit: 0\n"),
     (["onnx", "none.onnx", "--dim", "n"], "--dim is 'n', expected NAME=SIZE"),
     (["onnx", "none.onnx", "--dim", "n=²"], "--dim is 'n=²', expected NAME=SIZE"),
     (["pipedream"], "required"),

@@ -56,10 +56,12 @@ def load_pipedream(path: str | os.PathLike, *, train: bool = True, kind: str | N
             if not nodes[source]["is_input"]:
                 # The gradient of what the source has made is as large as that.
                 ops[f"{source}/backward"]["inputs"].append(f"{target}/backward:0")
+        largest = {}  # By target, of what it reads.
+        for source, target in edges:
+            largest[target] = max(largest.get(target, 0), nodes[source]["activation"])
         for name, node in nodes.items():
             if not node["is_input"]:
-                sources = [source for source, target in edges if target == name]
-                ops[f"{name}/backward"]["outputs"] = [{"bytes": max((nodes[s]["activation"] for s in sources), default=0)}]
+                ops[f"{name}/backward"]["outputs"] = [{"bytes": largest.get(name, 0)}]
     return Graph.from_ops(pathlib.Path(path).stem, list(ops.values()))
 
 

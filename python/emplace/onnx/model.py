@@ -1,6 +1,7 @@
 """ONNX files: reading them, who reads what, and the sizes of their inputs."""
 import ast
 import contextlib
+import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -165,7 +166,7 @@ def forget_made_sizes(graph: GraphProto) -> None:
 
 def _check_sizes(dims: Mapping[str, int]) -> None:
     for name, size in dims.items():
-        if type(size) is not int or not 0 <= size < 2**63:
+        if isinstance(size, bool) or not isinstance(size, numbers.Integral) or not 0 <= size < 2**63:
             raise BadInput(f"dims: the size of '{name}' is {size}, expected a whole number of at least 0")
 
 
