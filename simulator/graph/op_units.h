@@ -2,8 +2,10 @@
 // other op by itself. Groups, into which units merge, carry the same.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "simulator/graph/group_reads.h"
@@ -25,6 +27,14 @@ inline bool ShareADevice(const OpUnit& a, const OpUnit& b) {
     if (a.allowed[d] == 1 && b.allowed[d] == 1) return true;
   }
   return false;
+}
+
+// Whether they share a device, and together may run wherever one of the two may that takes time.
+inline bool LosesNoDevice(const OpUnit& a, const OpUnit& b) {
+  const auto within = [](const OpUnit& one, const OpUnit& other) {
+    return std::ranges::equal(one.allowed, other.allowed, std::ranges::less_equal());
+  };
+  return ShareADevice(a, b) && (a.cost_us == 0 || within(a, b)) && (b.cost_us == 0 || within(b, a));
 }
 
 // Makes `kept` both. REQUIRES: they share a device.

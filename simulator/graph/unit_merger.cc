@@ -27,6 +27,10 @@ bool UnitMerger::TryMerge(int32_t from, int32_t to) {
   return true;
 }
 
+bool UnitMerger::TryMergeLosingNoDevice(int32_t from, int32_t to) {
+  return LosesNoDevice(UnitAt(from), UnitAt(to)) && TryMerge(from, to);
+}
+
 void UnitMerger::FoldZeroCost(const StopSignal& stop) {
   for (auto node = static_cast<int32_t>(units_.size()) - 1; node >= 0 && !stop.Now(); --node) {
     if (!dag_.alive(node) || UnitAt(node).cost_us > 0) continue;
@@ -38,7 +42,7 @@ void UnitMerger::FoldZeroCost(const StopSignal& stop) {
 bool UnitMerger::TryFold(int32_t node, std::span<const int32_t> neighbours, bool forward) {
   const std::vector<int32_t> candidates(neighbours.begin(), neighbours.end());  // Merging changes the list.
   for (const int32_t other : candidates) {
-    if (forward ? TryMerge(node, other) : TryMerge(other, node)) return true;
+    if (forward ? TryMergeLosingNoDevice(node, other) : TryMergeLosingNoDevice(other, node)) return true;
   }
   return false;
 }
@@ -50,7 +54,7 @@ void UnitMerger::ContractChains(double most_bytes, const StopSignal& stop) {
     while (dag_.alive(node) && dag_.Successors(node).size() == 1) {
       const int32_t next = dag_.Successors(node).front();
       if (dag_.Predecessors(next).size() != 1 || UnitAt(node).bytes + UnitAt(next).bytes > most_bytes) break;
-      if (!TryMerge(node, next)) break;
+      if (!TryMergeLosingNoDevice(node, next)) break;
       node = dag_.Find(node);
     }
   }

@@ -32,9 +32,10 @@ class UnitMerger {
   explicit UnitMerger(OpUnits units);
 
   int32_t groups_left() const { return groups_left_; }
-  // What costs nothing is not worth a decision of its own: it goes with its first reader, or else with a producer.
+  // What costs nothing is not worth a decision of its own: it goes with its first reader, or else with a producer. It
+  // takes no device from an op that takes time.
   void FoldZeroCost(const StopSignal& stop);
-  // Merges linear chains, each up to so many bytes.
+  // Merges linear chains, each up to so many bytes, of ops that the same devices may run.
   void ContractChains(double most_bytes, const StopSignal& stop);
   // Merges until so many are left, or no merge is allowed: along the heaviest edges first, under a cap on cost that
   // keeps groups even and grows until few enough are left. Before it grows, what lies side by side in the order is
@@ -52,6 +53,7 @@ class UnitMerger {
   bool MayJoin(int32_t a, int32_t b) { return ShareADevice(UnitAt(a), UnitAt(b)); }
   void Join(int32_t a, int32_t b);
   bool TryMerge(int32_t from, int32_t to);
+  bool TryMergeLosingNoDevice(int32_t from, int32_t to);
   bool TryFold(int32_t node, std::span<const int32_t> neighbours, bool forward);
   bool MergeHeavyEdges(int32_t most_groups, double cap_us, const StopSignal& stop);
   std::vector<GroupEdge> HeaviestFirst();

@@ -126,7 +126,30 @@ SplitProblem Chain(const SplitProblem& problem, const std::vector<int32_t>& stre
   return chain;
 }
 
-// [n] the stretch of each node: a node each, or, where there are more than `most`, neighbours of even cost.
+// Nodes that are put together, and the classes of devices that may run all of them.
+class SharedClasses {
+ public:
+  explicit SharedClasses(const SplitProblem& problem) : problem_(problem), may_run_(problem.classes.size(), true) {}
+
+  // Whether some class may run the node as well as the others. If not, the node begins a new set.
+  bool Add(int32_t node) {
+    const std::vector<double>& cost_us = problem_.nodes[static_cast<size_t>(node)].cost_us;
+    bool any = false;
+    for (size_t c = 0; c < may_run_.size(); ++c) {
+      any = any || (may_run_[c] && std::isfinite(cost_us[c]) && !problem_.classes[c].devices.empty());
+    }
+    for (size_t c = 0; c < may_run_.size(); ++c) may_run_[c] = (may_run_[c] || !any) && std::isfinite(cost_us[c]);
+    return any;
+  }
+  void Clear() { may_run_.assign(may_run_.size(), true); }
+
+ private:
+  const SplitProblem& problem_;
+  std::vector<bool> may_run_;  // [C]
+};
+
+// [n] the stretch of each node: a node each, or, where there are more than `most`, neighbours of even cost that some
+// device may run together. Where that takes too many, some of them are of ops that share no device.
 std::vector<int32_t> Stretches(const SplitProblem& problem, size_t most) {
   const std::vector<int32_t> order = DepthFirstOrder(problem);
   std::vector<int32_t> stretch_of(order.size());
@@ -141,13 +164,19 @@ std::vector<int32_t> Stretches(const SplitProblem& problem, size_t most) {
   std::vector<double> weight;
   for (const SplitProblem::Node& node : problem.nodes) weight.push_back(LeastCostUs(node) + least_us);
   const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  SharedClasses shared(problem);
+  const auto cuts = static_cast<size_t>(std::ranges::count_if(order, [&](int32_t node) { return !shared.Add(node); }));
+  const bool may_cut = cuts + 2 <= most;
+  const size_t shares = may_cut ? most - cuts : most;
   int32_t stretch = -1;
   double before = 0;
   int64_t last_share = -1;
   for (const int32_t node : order) {
-    // The share of all weight in which the node begins. There are `most` shares.
-    const auto share = static_cast<int64_t>(before / total * static_cast<double>(most - 1));
-    if (share != last_share) ++stretch;
+    // The share of all weight in which the node begins.
+    const auto share = static_cast<int64_t>(before / total * static_cast<double>(shares - 1));
+    if (share != last_share) shared.Clear();
+    const bool joins = shared.Add(node) || !may_cut;
+    if (share != last_share || !joins) ++stretch;
     last_share = share;
     stretch_of[static_cast<size_t>(node)] = stretch;
     before += weight[static_cast<size_t>(node)];
@@ -372,15 +401,28 @@ double StepsBetweenIdeals(const SplitProblem& problem) {
   return classes * states;
 }
 
+// Whether some node may run on this class alone, of which one device is left.
+bool IsNeeded(const SplitProblem& problem, size_t of_class) {
+  if (problem.classes[of_class].devices.size() > 1) return false;
+  return std::ranges::any_of(problem.nodes, [&](const SplitProblem::Node& node) {
+    if (!std::isfinite(node.cost_us[of_class])) return false;
+    for (size_t c = 0; c < problem.classes.size(); ++c) {
+      if (c != of_class && !problem.classes[c].devices.empty() && std::isfinite(node.cost_us[c])) return false;
+    }
+    return true;
+  });
+}
+
+// One that is needed only where all are.
 void LeaveOutSlowestDevice(SplitProblem& problem) {
   size_t slowest = problem.classes.size();
-  double most_us = -1;
+  std::pair<bool, double> most = {false, -1};  // Whether it is not needed; us of all nodes.
   for (size_t c = 0; c < problem.classes.size(); ++c) {
     if (problem.classes[c].devices.empty()) continue;
-    double us = 0;
-    for (const SplitProblem::Node& node : problem.nodes) us += node.cost_us[c];
-    if (us < most_us) continue;
-    most_us = us;
+    std::pair<bool, double> of_class = {!IsNeeded(problem, c), 0};
+    for (const SplitProblem::Node& node : problem.nodes) of_class.second += node.cost_us[c];
+    if (of_class < most) continue;
+    most = of_class;
     slowest = c;
   }
   problem.classes[slowest].devices.pop_back();

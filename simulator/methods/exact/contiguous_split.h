@@ -48,9 +48,9 @@ struct GraphSplit {
 // Returns the best split on exactly k devices, for k = 1, 2, ... up to all. If the graph has more than `most_ideals`
 // ideals, its nodes are first put into one depth-first topological order, of which the prefixes are the ideals (as the
 // paper's DPL does), and if it has more than `most_stretches` nodes, neighbours in that order are joined into stretches
-// of even cost. The program keeps, for each ideal, a load for each number of devices of each class, and takes a step
-// for each of these, class and two ideals. Where that would be more than `most_steps`, there are fewer ideals and
-// stretches, down to kFewestStretches, and then the slowest devices are left out.
+// of even cost which some device may run together. The program keeps, for each ideal, a load for each number of devices
+// of each class, and takes a step for each of these, class and two ideals. Where that would be more than `most_steps`,
+// there are fewer ideals and stretches, down to kFewestStretches, and then the slowest devices are left out.
 inline constexpr size_t kFewestStretches = 100;
 struct SplitLimits {
   size_t most_ideals = 3000;

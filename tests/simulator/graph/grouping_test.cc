@@ -118,6 +118,18 @@ TEST(Grouping, NeverMergesWhatNoDeviceMayRunTogether) {
   EXPECT_EQ(grouped.allowed, (std::vector<uint8_t>{1, 0, 0, 1}));
 }
 
+TEST(Grouping, WhatCostsNothingAndChainsTakeNoDeviceFromOps) {
+  std::vector<Op> ops = {MakeOp("in", 0, {}), MakeOp("mm", OpCost::ByKind({{"x", 1000}, {"y", 10}}), {{0, 0}}, {10}),
+                         MakeOp("last", 5, {{1, 0}})};
+  ops[0].allowed = ops[2].allowed = {"x"};
+  const OpGraph graph("in", ops);
+  const GroupedGraph grouped = GroupOps(graph, Machine({"x", "y"}), 128);
+  EXPECT_EQ(grouped.num_groups, 3);
+  EXPECT_EQ(grouped.allowed, (std::vector<uint8_t>{1, 0, 1, 1, 1, 0}));
+  // Where groups have to be few, they are joined all the same.
+  EXPECT_EQ(GroupOps(graph, Machine({"x", "y"}), 1).num_groups, 1);
+}
+
 TEST(Grouping, ColocatedOpsWithoutACommonDeviceAreRefused) {
   std::vector<Op> ops = {MakeOp("a", 1, {}), MakeOp("b", 1, {{0, 0}})};
   ops[0].allowed = {"x"};

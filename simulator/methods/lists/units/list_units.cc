@@ -201,7 +201,10 @@ class UnitJoiner {
     const Unit& a = UnitAt(from);
     const Unit& b = UnitAt(to);
     const bool small = a.sum.cost_us + b.sum.cost_us <= most_work_us_ && a.sum.bytes + b.sum.bytes <= most_bytes_;
-    return small && (a.ops == 1 || b.ops == 1) && ShareADevice(a.sum, b.sum) && IsOnlyPath(from, to);
+    // What takes no time takes no device from what does.
+    const bool free = a.sum.cost_us == 0 || b.sum.cost_us == 0;
+    const bool may_run = free ? LosesNoDevice(a.sum, b.sum) : ShareADevice(a.sum, b.sum);
+    return small && (a.ops == 1 || b.ops == 1) && may_run && IsOnlyPath(from, to);
   }
 
   void Join(int32_t from, int32_t to) {

@@ -4,6 +4,17 @@
 
 namespace emplace {
 
+namespace {
+
+bool MayRunOnOneDevice(const ScheduleGraph& graph, OpIndex op) {
+  int32_t devices = 0;
+  for (DeviceIndex device = 0; device < graph.num_devices(); ++device)
+    devices += graph.UnitMayRunOn(graph.UnitOf(op), device) ? 1 : 0;
+  return devices == 1;
+}
+
+}  // namespace
+
 UnitScheduler::UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8_t>& is_free,
                              std::span<const double> room_bytes, UnitScorer* scorer)
     : graph_(graph),
@@ -96,7 +107,7 @@ void UnitScheduler::CollectNewParameters(OpIndex op) {
   for (const int32_t tensor : graph_.InputsOf(op)) {
     const OpIndex producer = graph_.ProducerOf(tensor);
     if (units_.IsPlaced(producer)) continue;
-    if (units_.IsDecided(producer)) {
+    if (units_.IsDecided(producer) || MayRunOnOneDevice(graph_, producer)) {
       units_.Assign(producer, units_.Candidates(producer).front());
     } else {
       parameters_.push_back(producer);

@@ -43,7 +43,7 @@ class UnitScheduler {
   UnitFit Fit(OpIndex op, DeviceIndex device);
   // Takes back what Fit has sent.
   void Unsend();
-  // The parameters that the op is the first to read, and that may still go anywhere.
+  // The parameters that the op is the first to read, and that may still go to one device or another.
   void CollectNewParameters(OpIndex op);
   DeviceIndex ChooseDevice(OpIndex op);
   void PlaceNext(OpIndex op);

@@ -186,6 +186,35 @@ TEST(ContiguousSplits, OfManyUnlikeDevicesTheSlowestAreLeftOut) {
   EXPECT_TRUE(std::none_of(on_four.begin(), on_four.end(), [](DeviceIndex device) { return device > 8; }));
 }
 
+TEST(ContiguousSplits, StretchesAreOfNodesThatADeviceMayRunTogether) {
+  SplitProblem problem;
+  problem.classes = {{.devices = {0}, .room_bytes = kInfinite}, {.devices = {1}, .room_bytes = kInfinite}};
+  problem.nodes.assign(3000, {.cost_us = {kInfinite, 10}, .bytes = 1});
+  problem.nodes[0].cost_us = {10, kInfinite};
+  for (int32_t i = 1; i < 3000; ++i) problem.edges.emplace_back(i - 1, i);
+  problem.tensors.push_back({.us = 7, .maker = 0, .readers = {1}});
+  EXPECT_EQ(ContiguousSplits(problem)[1].max_load_us, 2999 * 10 + 7);
+  // More borders between such nodes than stretches.
+  for (size_t i = 0; i < 3000; i += 2) problem.nodes[i].cost_us = {10, kInfinite};
+  EXPECT_EQ(ContiguousSplits(problem)[1].max_load_us, kInfinite);
+}
+
+TEST(ContiguousSplits, OfManyUnlikeDevicesThoseStayThatANodeNeeds) {
+  SplitProblem problem;
+  constexpr int32_t kDevices = 70;
+  problem.nodes.resize(100);
+  for (DeviceIndex device = 0; device < kDevices; ++device) {
+    problem.classes.push_back({.devices = {device}, .room_bytes = kInfinite});
+    for (SplitProblem::Node& node : problem.nodes) node.cost_us.push_back(100 + device);
+  }
+  for (DeviceIndex device = 0; device + 1 < kDevices; ++device)
+    problem.nodes[0].cost_us[static_cast<size_t>(device)] = kInfinite;
+  for (int32_t i = 1; i < 100; ++i) problem.edges.emplace_back(i - 1, i);
+  const std::vector<GraphSplit> splits = ContiguousSplits(problem, {.most_stretches = 20, .most_steps = 1e6});
+  ASSERT_FALSE(splits[1].device_of.empty());
+  EXPECT_EQ(splits[1].device_of.front(), kDevices - 1);
+}
+
 TEST(ContiguousSplits, AChainIsCutInEvenPartsHoweverLong) {
   // 20,000 nodes of 1 us, in stretches of 20.
   SplitProblem problem;

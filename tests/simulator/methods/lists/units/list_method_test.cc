@@ -40,6 +40,17 @@ TEST(ListMethod, PutsAParameterWhereItIsReadFirst) {
   EXPECT_EQ(*ListOf(HandTask(ops, cluster)).placement, (Placement{1, 1}));
 }
 
+TEST(ListMethod, AParameterThatOneDeviceAloneMayHoldTakesNoDeviceFromItsReader) {
+  std::vector<Op> ops = {HandOp("w", 0, {}, 10), HandOp("read", 0, {0})};
+  ops[0].allowed = {"x"};
+  ops[1].cost = OpCost::ByKind({{"x", 500}, {"y", 20}});
+  Cluster cluster = HandCluster(2);
+  cluster.devices[1].kind = "y";
+  const PlacementTask task = HandTask(ops, cluster);
+  EXPECT_EQ(*ListOf(task).placement, (Placement{0, 1}));
+  EXPECT_EQ(*ListOf(task, 0).placement, (Placement{0, 1}));  // The two are not joined to one unit either.
+}
+
 TEST(ListMethod, FindsAPlacementThatFitsWhereThereIsOne) {
   int fits = 0;
   for (uint64_t seed = 0; seed < Trials(60); ++seed) {
