@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "simulator/engine/links/request_comparison.h"
@@ -35,16 +36,11 @@ class SenderState {
     std::fill(free_at_.begin(), free_at_.end(), 0.0);
   }
 
-  // Sorts the transfers by start. They are nearly in order: a link takes each in advance by its overhead at most, or
-  // knows its start when it is requested.
+  // Sorts the transfers by start. No two are equal, so that any way of sorting gives the same.
   double Finish(RunState& run) const {
-    const auto before = [](const Transfer& a, const Transfer& b) {
-      return a.start_us != b.start_us ? a.start_us < b.start_us : a.from < b.from;
-    };
-    std::vector<Transfer>& transfers = run.timeline.transfers;
-    for (auto next = transfers.begin(); next != transfers.end(); ++next) {
-      std::rotate(std::upper_bound(transfers.begin(), next, *next, before), next, next + 1);
-    }
+    std::ranges::sort(run.timeline.transfers, {}, [](const Transfer& transfer) {
+      return std::tuple(transfer.start_us, transfer.from, transfer.free_us, transfer.tensor, transfer.to);
+    });
     return *std::max_element(free_at_.begin(), free_at_.end());
   }
 

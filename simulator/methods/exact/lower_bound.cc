@@ -103,8 +103,8 @@ bool InOnePiece(const SimGraph& graph) {
   return pieces.sets() == 1;
 }
 
-// The links between two devices, each kind once. REQUIRES: there are two devices.
-std::vector<LinkTimes> KindsOfLinks(const SimGraph& graph) {
+// The links between two devices that are the fastest for some number of bytes. REQUIRES: there are two devices.
+std::vector<LinkTimes> FastestLinks(const SimGraph& graph) {
   if (graph.link_model != LinkModel::kTopology) return {graph.LinkTimesOf(0, 1)};
   std::vector<LinkTimes> links;
   for (DeviceIndex from = 0; from < graph.num_devices; ++from) {
@@ -112,10 +112,13 @@ std::vector<LinkTimes> KindsOfLinks(const SimGraph& graph) {
       if (from != to) links.push_back(graph.LinkTimesOf(from, to));
     }
   }
-  const auto kind = [](const LinkTimes& link) { return std::pair(link.latency_us, link.bandwidth_bytes_per_us); };
-  std::ranges::sort(links, {}, kind);
-  const auto same = [&](const LinkTimes& a, const LinkTimes& b) { return kind(a) == kind(b); };
-  links.erase(std::unique(links.begin(), links.end(), same), links.end());
+  std::ranges::sort(links, {},
+                    [](const LinkTimes& link) { return std::pair(link.latency_us, -link.bandwidth_bytes_per_us); });
+  double most_bandwidth = 0;
+  std::erase_if(links, [&](const LinkTimes& link) {
+    return link.bandwidth_bytes_per_us <=
+           std::exchange(most_bandwidth, std::max(most_bandwidth, link.bandwidth_bytes_per_us));
+  });
   return links;
 }
 
@@ -125,7 +128,7 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
     if (MayHoldAll(graph, device)) return 0;
   }
   if (graph.num_devices < 2 || !InOnePiece(graph)) return 0;
-  const std::vector<LinkTimes> links = KindsOfLinks(graph);
+  const std::vector<LinkTimes> links = FastestLinks(graph);
   double least = kNever;
   for (size_t o = 0; o < cost_us.size(); ++o) {
     for (const int32_t tensor : graph.TensorsOf(static_cast<OpIndex>(o))) {

@@ -209,8 +209,13 @@ MethodResult DataParallelMethod::Place(const PlacementTask& task) {
   SpreadShared(graph, of_unit, device_of_microbatch, wanted);
   MethodResult best;
   const auto place = [&](const std::vector<DeviceIndex>& devices) {
-    MethodResult result =
-        PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(devices); });
+    MethodResult result;
+    try {
+      result = PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(devices); });
+    } catch (const Stopped&) {  // The best so far is kept.
+      if (!best.placement) throw;
+      return;
+    }
     result.evaluations += best.evaluations;
     if (best.placement && !(*result.score < *best.score)) {
       best.evaluations = result.evaluations;

@@ -46,10 +46,49 @@ std::vector<OpSet> SetsOf(const PlacementTask& task) {
 
 class Filler {
  public:
-  explicit Filler(const PlacementTask& task) : task_(task), sets_(SetsOf(task)), scorer_(task) { SortByStart(); }
+  Filler(const PlacementTask& task, const StopSignal& stop)
+      : task_(task), stop_(stop), sets_(SetsOf(task)), scorer_(task) {
+    SortByStart();
+  }
+
+  // Tries each device for the rest, or in large machines the likeliest, with the others in several orders.
+  MethodResult Run() && {
+    try {
+      TryAll();
+    } catch (const Stopped&) {  // The best so far is kept.
+      if (!best_) throw;
+    }
+    MethodResult result = {.placement = std::move(best_), .evaluations = evaluations_};
+    if (result.placement) result.score = score_;
+    return result;
+  }
+
+ private:
+  void TryAll() {
+    const std::vector<DeviceIndex> by_speed = BySpeed();
+    const std::vector<int64_t>& memory_bytes = task_.sim.memory_bytes;
+    const bool any_order = by_speed.size() <= kMostInAnyOrder;
+    const auto largest = static_cast<DeviceIndex>(std::ranges::max_element(memory_bytes) - memory_bytes.begin());
+    for (const DeviceIndex rest : by_speed) {
+      if (!any_order && rest != by_speed.back() && rest != largest) continue;
+      std::vector<DeviceIndex> order = by_speed;
+      std::erase(order, rest);
+      if (any_order) {
+        std::ranges::sort(order);
+        do {
+          Try(rest, order);
+        } while (std::ranges::next_permutation(order).found);
+      } else {
+        Try(rest, order);
+        std::ranges::reverse(order);
+        Try(rest, order);
+      }
+    }
+  }
 
   // Keeps the best placement with this device for the rest and the others filled in this order.
   void Try(DeviceIndex rest, const std::vector<DeviceIndex>& order) {
+    stop_.Poll();
     const SimGraph& sim = task_.sim;
     std::vector<double> room(sim.memory_bytes.begin(), sim.memory_bytes.end());
     for (int tries = 0; tries < kMostFills; ++tries) {
@@ -90,13 +129,6 @@ class Filler {
     return order;
   }
 
-  MethodResult Result() && {
-    MethodResult result = {.placement = std::move(best_), .evaluations = evaluations_};
-    if (result.placement) result.score = score_;
-    return result;
-  }
-
- private:
   void SortByStart() {
     const std::vector<int32_t> depth = OpDepths(task_.sim);
     std::ranges::stable_sort(sets_, {}, [&](const OpSet& set) {
@@ -157,6 +189,7 @@ class Filler {
   }
 
   const PlacementTask& task_;
+  const StopSignal& stop_;
   std::vector<OpSet> sets_;
   PlacementScorer scorer_;
   std::optional<Placement> best_;
@@ -166,30 +199,6 @@ class Filler {
 
 }  // namespace
 
-MethodResult KnapsackMethod::Place(const PlacementTask& task) {
-  Filler filler(task);
-  const std::vector<DeviceIndex> by_speed = filler.BySpeed();
-  const bool any_order = by_speed.size() <= kMostInAnyOrder;
-  const auto largest =
-      static_cast<DeviceIndex>(std::ranges::max_element(task.sim.memory_bytes) - task.sim.memory_bytes.begin());
-  for (const DeviceIndex rest : by_speed) {
-    if (!any_order && rest != by_speed.back() && rest != largest) continue;
-    std::vector<DeviceIndex> order = by_speed;
-    std::erase(order, rest);
-    if (any_order) {
-      std::ranges::sort(order);
-      do {
-        stop_.Poll();
-        filler.Try(rest, order);
-      } while (std::ranges::next_permutation(order).found);
-    } else {
-      filler.Try(rest, order);
-      std::ranges::reverse(order);
-      stop_.Poll();
-      filler.Try(rest, order);
-    }
-  }
-  return std::move(filler).Result();
-}
+MethodResult KnapsackMethod::Place(const PlacementTask& task) { return Filler(task, stop_).Run(); }
 
 }  // namespace emplace

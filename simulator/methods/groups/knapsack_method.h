@@ -8,7 +8,6 @@
 
 namespace emplace {
 
-// Tries each device as the one for the rest, or in large machines the likeliest, with the others in several orders.
 class KnapsackMethod : public PlacementMethod {
  public:
   explicit KnapsackMethod(const MethodOptions& options) : stop_(options.stop) {}

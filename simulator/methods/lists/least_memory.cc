@@ -17,6 +17,7 @@ class LeastMemory {
         placement_(placement),
         missing_(sim_.num_inputs),
         made_bytes_(placement.size()),
+        added_bytes_(placement.size()),
         turn_(placement.size(), kNotReady),
         readers_left_(sim_.tensor_bytes.size() * static_cast<size_t>(sim_.num_devices)) {
     for (OpIndex op = 0; op < sim_.num_ops; ++op) CountReaders(op);
@@ -79,10 +80,14 @@ class LeastMemory {
     return bytes;
   }
 
-  Key KeyOf(OpIndex op) { return {std::min<int64_t>(AddedBytes(op), 0), -turn_[static_cast<size_t>(op)], op}; }
+  Key KeyOf(OpIndex op) const {
+    const auto o = static_cast<size_t>(op);
+    return {std::min<int64_t>(added_bytes_[o], 0), -turn_[o], op};
+  }
 
   void MakeReady(OpIndex op) {
     turn_[static_cast<size_t>(op)] = turns_++;
+    added_bytes_[static_cast<size_t>(op)] = AddedBytes(op);
     ready_.insert(KeyOf(op));
   }
 
@@ -90,18 +95,15 @@ class LeastMemory {
   void ReadInputs(OpIndex op) {
     const DeviceIndex device = DeviceOf(op);
     for (const int32_t tensor : graph_.InputsOf(op)) {
-      if (ReadersLeft(tensor, device) != 2) {
-        --ReadersLeft(tensor, device);
-        continue;
-      }
+      if (--ReadersLeft(tensor, device) != 1) continue;
       const std::span<const OpIndex> readers = sim_.tensor_consumers.Row(tensor);
       const auto last = std::ranges::find_if(readers, [&](OpIndex reader) {
         return DeviceOf(reader) == device && turn_[static_cast<size_t>(reader)] != kDone;
       });
-      const bool is_ready = turn_[static_cast<size_t>(*last)] != kNotReady;
-      if (is_ready) ready_.erase(KeyOf(*last));
-      --ReadersLeft(tensor, device);
-      if (is_ready) ready_.insert(KeyOf(*last));
+      if (turn_[static_cast<size_t>(*last)] == kNotReady) continue;
+      ready_.erase(KeyOf(*last));
+      added_bytes_[static_cast<size_t>(*last)] -= HeldBytes(tensor, device);
+      ready_.insert(KeyOf(*last));
     }
   }
 
@@ -110,6 +112,7 @@ class LeastMemory {
   const std::span<const DeviceIndex> placement_;
   std::vector<int32_t> missing_;       // [n] inputs that are not made yet
   std::vector<int64_t> made_bytes_;    // [n]
+  std::vector<int64_t> added_bytes_;   // [n] of those that are ready
   std::vector<int64_t> turn_;          // [n] how many got ready before it
   std::vector<int32_t> readers_left_;  // [T * D]
   std::set<Key> ready_;

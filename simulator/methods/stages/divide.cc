@@ -32,9 +32,9 @@ class RowProgram {
     entries_.resize(order.steps.size() * width_);
   }
 
-  std::vector<std::optional<Divided>> Run() {
+  std::vector<std::optional<Divided>> Run(const StopSignal& stop) {
     std::vector<std::optional<Divided>> best;
-    for (size_t step = 0; step < order_.steps.size(); ++step) {
+    for (size_t step = 0; step < order_.steps.size() && !stop.Now(); ++step) {
       Extend(step);
       const Value& whole = At(step, row_.num_blocks()).value;
       const auto stages = static_cast<size_t>(order_.steps[step].stages);
@@ -146,8 +146,8 @@ void StageBytes::Learn(const Stage& stage, int64_t bytes) {
 }
 
 std::vector<std::optional<Divided>> Divide(const BlockRow& row, const DeviceSteps& order, const StageBytes& bytes,
-                                           DivideBy by) {
-  return RowProgram(row, order, bytes, by).Run();
+                                           DivideBy by, const StopSignal& stop) {
+  return RowProgram(row, order, bytes, by).Run(stop);
 }
 
 }  // namespace emplace

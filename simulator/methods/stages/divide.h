@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "common/threads/stop.h"
 #include "simulator/methods/stages/block_row.h"
 #include "simulator/methods/stages/device_steps.h"
 
@@ -46,8 +47,8 @@ struct Divided {
 };
 
 // The best divisions into 1, 2, ... stages that fit the memory, or into any number of them where `order` does not count
-// them; nullopt: there is none. For kBytesOver stages need not fit.
+// them; nullopt: there is none. For kBytesOver stages need not fit. Where it is told to stop, those found so far.
 std::vector<std::optional<Divided>> Divide(const BlockRow& row, const DeviceSteps& order, const StageBytes& bytes,
-                                           DivideBy by);
+                                           DivideBy by, const StopSignal& stop);
 
 }  // namespace emplace

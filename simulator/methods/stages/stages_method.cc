@@ -119,7 +119,8 @@ class StageSearch {
   // The best division into each number of stages, best first.
   std::vector<Division> Wanted(const DeviceSteps& steps, DivideBy by) const {
     std::vector<Divided> found;
-    for (std::optional<Divided>& divided : Divide(row_, steps, bytes_, by)) {
+    const StopSignal stop = best_ ? stop_ : StopSignal();  // The first division is made in any case.
+    for (std::optional<Divided>& divided : Divide(row_, steps, bytes_, by, stop)) {
       const auto wanted = static_cast<size_t>(request_.stages);
       if (divided && (wanted == 0 || divided->division.size() == wanted)) found.push_back(std::move(*divided));
     }

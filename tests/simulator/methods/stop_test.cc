@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,25 @@ TEST(StoppedMethods, EndAfterFewMoreQuestions) {
       }
     }
   }
+}
+
+TEST(StoppedMethods, LoseNothingThatTheyHave) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    Rng rng(seed);
+    RandomTaskOptions options;
+    options.max_groups = 6;
+    const PlacementTask task = RandomTask(rng, options);
+    for (const std::string name : {"knapsack", "data-parallel", "m-etf"}) {
+      Counter whole{std::numeric_limits<int64_t>::max()};
+      const MethodResult result = MakeMethod(name, {.stop = whole.stop()})->Place(task);
+      if (!result.placement || result.evaluations < 2 || whole.asked < 2) continue;
+      Counter counter{whole.asked - 1};
+      EXPECT_TRUE(MakeMethod(name, {.stop = counter.stop()})->Place(task).placement.has_value()) << name << " " << seed;
+      seen.insert(name);
+    }
+  }
+  EXPECT_TRUE(seen.contains("knapsack"));
 }
 
 TEST(StoppedMethods, AutoHasAPlacementAllTheSame) {
