@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -118,6 +119,7 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
   const auto initial = std::make_shared<const PolicyWeights>(state.updater->weights());
   RunRecords records(run, state);
   ActorSide actors(run, state, records, initial);
+  records.JudgeAnew(run, state);
   AnnounceRun(run, state, actors, ranks ? ranks->address_for_others() : "");
   if (ranks) {
     ranks->Admit(config, workload.train, {state.updater->weights(), state.updater->SaveState().adam}, interrupted);
@@ -135,7 +137,7 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
   // A signal that comes during what follows interrupts a training that is over already.
   const bool was_interrupted = interrupted;
   const std::string why = supervisor.WhyOver(was_interrupted);
-  const double train_seconds = records.clock.seconds();
+  records.clock.Stop();
   out.Write(StrCat("training stops after ", stages.update.updates(), " updates: ", why, "; waiting for the actors"));
   // First of all: who ends the run may give it some seconds only, and goodbyes and evaluations can take longer.
   supervisor.WriteCheckpoint();
@@ -148,27 +150,31 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
               {.interrupted = was_interrupted,
                .stopped = why,
                .updates = stages.update.updates(),
-               .train_seconds = train_seconds,
+               .train_seconds = records.clock.seconds(),
                .best_found = records.placements.GeometricMeanRatio(),
                .front_end = actors.front_end.stats(),
                .ledger = state.ledger.Total()});
 }
 
-// Throws BadInput for a field of the section that is no longer what it was, but for this one.
+// Throws BadInput for a field of the section that is no longer what it was, but for these.
 template <typename Section>
 void CheckKept(const char* name, const FieldTable<Section>& table, const Section& kept, const Section& asked,
-               std::string_view but = "") {
+               const std::string& what, const std::set<std::string>& but = {}) {
   for (const ConfigField& field : table.fields()) {
-    if (field.name == but || field.get(&kept) == field.get(&asked)) continue;
-    throw BadInput(StrCat("--set ", name, ".", field.name, ": a run that goes on keeps its graphs and their groups, ",
-                          "expected another --dir for a run on others"));
+    if (but.contains(field.name) || field.get(&kept) == field.get(&asked)) continue;
+    throw BadInput(StrCat("--set ", name, ".", field.name, ": a run that goes on keeps its ", what,
+                          ", expected another --dir for a run with others"));
   }
 }
 
-// What a run has found and counted is by graph and group.
-void CheckGraphsKept(const RunConfig& kept, const RunConfig& asked) {
-  CheckKept("workload", WorkloadFields(), kept.workload, asked.workload, "devices");
-  CheckKept("grouping", GroupingFields(), kept.grouping, asked.grouping);
+// What a run has found and counted is by graph and group, and in the unit of its rewards.
+void CheckKept(const RunConfig& kept, const RunConfig& asked) {
+  CheckKept("workload", WorkloadFields(), kept.workload, asked.workload, "graphs and their groups", {"devices"});
+  CheckKept("grouping", GroupingFields(), kept.grouping, asked.grouping, "graphs and their groups");
+  CheckKept("environment", EnvironmentFields(), kept.environment, asked.environment, "rewards",
+            {"start", "episodes_per_start"});
+  if (kept.policy.initial != asked.policy.initial)
+    throw BadInput("--set policy.initial: a run that goes on has its policy, expected another --dir to begin with one");
 }
 
 }  // namespace
@@ -183,7 +189,7 @@ void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrup
     // Paths in --set start where they did at first. Those in the run's own configuration are absolute.
     const std::filesystem::path base = std::filesystem::path(options.config).parent_path();
     config = ParseRunConfig(ReadFile(dir.config()), dir.config().string(), base, options.overrides);
-    CheckGraphsKept(LoadRunConfig(dir.config()), *config);
+    CheckKept(LoadRunConfig(dir.config()), *config);
   }
   LogToFile(dir.log().string());
   LineWriter out(STDOUT_FILENO);

@@ -50,7 +50,9 @@ RunRecords::RunRecords(const RunContext& run, const LearningState& state)
                                .graphs = ValidationName(run.workload.choice)},
               EvaluatedBefore(run.config, state)),
       placements(run.workload.train, FindPolicyKind(run.config.policy.kind), run.config.environment, clock),
-      placement_files(run.dir, run.workload, placements) {
+      placement_files(run.dir, run.workload, placements) {}
+
+void RunRecords::JudgeAnew(const RunContext& run, const LearningState& state) {
   if (!state.judged_anew) return;
   best.JudgeAnew([&](const PolicyWeights& policy) { return Evaluate(policy, run.workload.validation, run.placer); });
 }

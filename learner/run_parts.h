@@ -53,6 +53,9 @@ struct RunContext {
 // What a run writes down and judges itself by. It has no threads.
 struct RunRecords {
   RunRecords(const RunContext& run, const LearningState& state);
+  // Judges the best policy on another machine, where the run goes on with one. Apart from the constructor, so that a
+  // start that fails changes nothing.
+  void JudgeAnew(const RunContext& run, const LearningState& state);
 
   RunClock clock;
   Metrics metrics;

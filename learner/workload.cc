@@ -100,7 +100,8 @@ class WorkloadBuilder {
   }
 
   std::string Conditions() const {
-    std::string text = StrCat(ToString(config_.environment.start), "\n", config_.evolution.evaluation_budget, "\n");
+    std::string text = StrCat(ToString(config_.environment.start), "\n", config_.evolution.evaluation_budget, "\n",
+                              config_.seed, "\n");
     if (!config_.workload.endless()) return text + ClusterToYaml(workload_.cluster);
     text += std::to_string(config_.evolution.validation_instances);
     const FieldTable<InstanceConfig> instances = InstanceFields();

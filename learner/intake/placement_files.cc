@@ -84,6 +84,7 @@ PlacementFiles::PlacementFiles(const RunDirectory& dir, const Workload& workload
       stems_(DistinctFileStems(names_)) {
   EMPLACE_CHECK(workload.train_graphs.size() == workload.train.size());
   MakeFolder(folder_);
+  const MutexLock lock(mu_);
   const std::vector<SampleCounts> counted = ReadIndex();
   std::vector<std::optional<FoundPlacement>> found;
   for (GraphId graph = 0; graph < workload_.train.size(); ++graph) {
@@ -93,7 +94,6 @@ PlacementFiles::PlacementFiles(const RunDirectory& dir, const Workload& workload
     if (found.back() && found.back()->sampled.episodes > counts.episodes) counts = found.back()->sampled;
     best_.Restore(graph, counts, found.back());
   }
-  const MutexLock lock(mu_);
   MendLines(found);
   WriteIndex();
 }
@@ -128,13 +128,14 @@ std::optional<FoundPlacement> PlacementFiles::ReadBack(GraphId graph) {
   return found;
 }
 
-void PlacementFiles::Forget(GraphId graph, const std::string& reason) const {
+void PlacementFiles::Forget(GraphId graph, const std::string& reason) {
   LogWarning(StrCat("the best placement of ", names_[graph], " is forgotten: ", reason));
-  fs::remove(PathOf(graph));
+  forgotten_.push_back(graph);
 }
 
 void PlacementFiles::Write() {
   const MutexLock lock(mu_);
+  for (const GraphId graph : std::exchange(forgotten_, {})) fs::remove(PathOf(graph));
   std::map<GraphId, const BestPlacements::Improvement*> best;  // The last of each graph.
   const std::vector<BestPlacements::Improvement> all = best_.TakeImprovements();
   for (const BestPlacements::Improvement& improvement : all) best[improvement.graph] = &improvement;

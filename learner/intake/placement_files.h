@@ -34,8 +34,8 @@ std::vector<std::string> DistinctFileStems(const std::vector<std::string>& names
 class PlacementFiles {
  public:
   // Reads the files of an earlier sitting into `best` and simulates each placement again. A file that cannot be read,
-  // or does not fit the graph or the devices, is logged and removed. Throws RunFailed when the files cannot be written.
-  // REQUIRES: dir, workload and best outlive this object; `best` has considered no episode.
+  // or does not fit the graph or the devices, is logged, and removed by the first Write(). Throws RunFailed when the
+  // files cannot be written. REQUIRES: dir, workload and best outlive this object; `best` has considered no episode.
   PlacementFiles(const RunDirectory& dir, const Workload& workload, BestPlacements& best);
 
   // Writes all changes since the last call. Any thread may call it. Throws RunFailed.
@@ -44,8 +44,8 @@ class PlacementFiles {
  private:
   std::filesystem::path PathOf(GraphId graph) const;
   // The placement file of an earlier sitting; nullopt: there is none that can be used.
-  std::optional<FoundPlacement> ReadBack(GraphId graph);
-  void Forget(GraphId graph, const std::string& reason) const;
+  std::optional<FoundPlacement> ReadBack(GraphId graph) EMPLACE_REQUIRES(mu_);
+  void Forget(GraphId graph, const std::string& reason) EMPLACE_REQUIRES(mu_);
   void WritePlacement(GraphId graph, const Placement& placement, const FoundPlacement& found) const;
   std::vector<SampleCounts> ReadIndex() const;  // [train]
   void WriteIndex() EMPLACE_REQUIRES(mu_);
@@ -60,7 +60,8 @@ class PlacementFiles {
   const std::vector<std::string> names_;  // [train] graph names in the files
   const std::vector<std::string> stems_;  // [train] file names without their ending
   Mutex mu_;
-  std::string index_ EMPLACE_GUARDED_BY(mu_);  // Text of index.json as it was last written.
+  std::vector<GraphId> forgotten_ EMPLACE_GUARDED_BY(mu_);  // Whose files are to be removed.
+  std::string index_ EMPLACE_GUARDED_BY(mu_);               // Text of index.json as it was last written.
   std::ofstream lines_ EMPLACE_GUARDED_BY(mu_);
 };
 

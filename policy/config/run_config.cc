@@ -41,6 +41,12 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
                ": workload.family and workload.train_graphs are both given, expected one of them; family: \"\" chooses "
                "train_graphs"));
   }
+  for (const auto& [name, graphs] :
+       {std::pair("validation_graphs", &workload.validation_graphs), std::pair("test_graphs", &workload.test_graphs)}) {
+    if (workload.family.empty() || graphs->empty()) continue;
+    throw BadInput(StrCat(source, ": workload.family and workload.", name,
+                          " are both given, expected one of them; a family makes its own validation and test graphs"));
+  }
   if (!workload.family.empty() && !workload.endless()) {
     const std::vector<std::string> families = FamilyNames();
     if (std::ranges::find(families, workload.family) == families.end()) {
@@ -60,7 +66,19 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
   }
   // Throws for keys of the kind that do not go together, for any number of devices.
   WithPlace(source, [&] { return FindPolicyKind(config.policy.kind).Shape(config.policy, 1); });
+  if (config.actor.heartbeat_s >= config.learner.actor_timeout_s) {
+    throw BadInput(StrCat(source, ": actor.heartbeat_s is ", config.actor.heartbeat_s,
+                          ", expected less than learner.actor_timeout_s, ", config.learner.actor_timeout_s,
+                          ", after which a silent actor counts as gone"));
+  }
   const TrainingConfig& training = config.training;
+  const bool at_the_end = FindPolicyKind(config.policy.kind).reward_time() == RewardTime::kEnd;
+  if (training.baseline == BaselineKind::kBatch && !at_the_end && config.environment.start != Start::kSingle &&
+      config.environment.episodes_per_start < 2) {
+    throw BadInput(StrCat(source,
+                          ": environment.episodes_per_start is 1, expected at least 2 with training.baseline: batch, "
+                          "which compares episodes of one start"));
+  }
   if (training.lockstep() && config.environment.start == Start::kBest) {
     throw BadInput(StrCat(source,
                           ": environment.start is best, expected random or single with training.sync: lockstep, "
@@ -99,6 +117,11 @@ void CheckEvolution(const RunConfig& config, const std::string& source) {
   if (training.ranks > 1) {
     throw BadInput(StrCat(source, ": training.ranks is ", training.ranks,
                           ", expected 1 with training.objective: evolution, whose updates take milliseconds"));
+  }
+  if (training.device == LearnerDevice::kCuda) {
+    throw BadInput(StrCat(source,
+                          ": training.device is cuda, expected auto or cpu with training.objective: evolution, which "
+                          "computes no gradient"));
   }
   const EvolutionConfig& evolution = config.evolution;
   if (training.episodes_per_update % evolution.population != 0) {

@@ -128,7 +128,9 @@ FieldTable<TrainingConfig> TrainingFields() {
           "many as training.ranks.");
   t.Field("device", &C::device,
           {{LearnerDevice::kAuto, "auto"}, {LearnerDevice::kCpu, "cpu"}, {LearnerDevice::kCuda, "cuda"}})
-      .Help("Processor on which the learner computes its updates. auto: the GPU where there is one.");
+      .Help(
+          "Processor on which the learner computes its updates. auto: a GPU where there is one, training.shards is 1, "
+          "and the policy kind can use it with this objective; else the CPU. cuda: a GPU, or the run does not start.");
   return t;
 }
 

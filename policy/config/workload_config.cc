@@ -18,8 +18,10 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("validation", &C::validation)
       .Range(0, 10000)
       .Help(
-          "Number of further generated graphs, on which the best policy is chosen. 0: it is chosen on the training "
-          "graphs.");
+          "Number of further generated graphs, on which the best policy is chosen. 0: of ten training graphs or more "
+          "every "
+          "fifth is held out for it; of fewer none is, and the last policy is taken; with one training graph the best "
+          "policy on it.");
   t.Field("seed", &C::seed).Help("Random seed from which the family's graphs are generated.");
   t.Field("size", &C::size)
       .Choices({"full", "small"})
@@ -30,7 +32,7 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("calls", &C::calls)
       .Help(
           "Whether the ops of the generated graphs say which operators of PyTorch they are, so that hardware actors "
-          "can run them. Not all families have this.");
+          "can run them.");
   t.Field("ranges", &C::ranges).Help("Ranges that replace the family's own, such as 'steps=10..20'.");
   t.Field("train_graphs", &C::train_graphs)
       .Help("Graph files to train on, in place of a family. Relative paths start at the configuration's folder.");

@@ -144,6 +144,10 @@ refused "a value out of range" "training.epochs is 0" launch/cluster.sh configs/
 expect "a refused configuration leaves nothing" test ! -e "$work/typo"
 refused "other graphs for a run that goes on" "keeps its graphs" \
   launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set workload.seed=9
+refused "other rewards for a run that goes on" "environment.reward: a run that goes on keeps its rewards" \
+  launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set environment.reward=seconds
+refused "another start for a run that goes on" "policy.initial: a run that goes on has its policy" \
+  launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set "policy.initial=$work/run/policy.safetensors"
 refused "another network for a run that goes on" "policy.message_rounds is 1, expected 8, as when the run was started" \
   launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set policy.message_rounds=1
 # The same run on graphs that have changed since: of equal numbers of ops, but with another cost.

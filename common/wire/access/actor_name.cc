@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMaxActorNameBytes = 64;
+constexpr size_t kMaxActorNameBytes = 300;  // A name in DNS has at most 253.
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace emplace {
 // Whether the learner lets an actor of this name join.
 bool IsActorName(std::string_view name);
 
-// What a name has to be, for errors: "1 to 64 printable ASCII characters without spaces".
+// What a name has to be, for errors: "1 to 300 printable ASCII characters without spaces".
 std::string ActorNameRule();
 
 }  // namespace emplace

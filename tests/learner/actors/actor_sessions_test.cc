@@ -67,7 +67,7 @@ TEST_F(ActorSessionsTest, StrangeActorsAreRefusedWithTheReason) {
   };
   EXPECT_THAT(refusal(Hello{kProtocolVersion + 1, "a", 1}), HasSubstr("protocol"));
   for (const std::string& name : {std::string(), std::string("two words"), std::string("line\nbreak"),
-                                  std::string("\xff\xfe"), std::string("zero\0", 5), std::string(65, 'x')}) {
+                                  std::string("\xff\xfe"), std::string("zero\0", 5), std::string(301, 'x')}) {
     EXPECT_THAT(refusal(Hello{kProtocolVersion, name, 1}), HasSubstr("name"));
   }
   EXPECT_TRUE(ledger_.ByActor().empty());

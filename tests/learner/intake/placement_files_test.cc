@@ -188,6 +188,9 @@ TEST_F(PlacementFilesTest, WhatCannotBeUsedIsForgottenAndFoundAgain) {
   WriteFileAtomically(PathOf(2), nothing_known.dump());
   Sitting sitting(*this, workload_);
   EXPECT_TRUE(std::isnan(sitting.best.GeometricMeanRatio()));
+  // A start that fails changes nothing.
+  for (size_t graph = 0; graph < workload_.train.size(); ++graph) EXPECT_TRUE(fs::exists(PathOf(graph)));
+  sitting.files.Write();
   for (size_t graph = 0; graph < workload_.train.size(); ++graph) EXPECT_FALSE(fs::exists(PathOf(graph)));
   sitting.Sample(60, 1);
   sitting.files.Write();
@@ -222,6 +225,8 @@ TEST_F(PlacementFilesTest, OnASmallerMachineAPlacementThatDoesNotFitIsForgotten)
   for (Device& device : small.devices) device.memory_bytes = 1;
   const Workload other = OnMachine(workload_, small);
   Sitting sitting(*this, other);
+  EXPECT_TRUE(fs::exists(PathOf(0)));
+  sitting.files.Write();
   EXPECT_FALSE(fs::exists(PathOf(0)));
   EXPECT_TRUE(std::isnan(sitting.best.GeometricMeanRatio()));
   EXPECT_GT(Index()[0].at("episodes"), 0);

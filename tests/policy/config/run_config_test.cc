@@ -96,6 +96,14 @@ TEST(RunConfig, ErrorsOfOverridesNameThem) {
 TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
   EXPECT_THAT(ConfigError("workload: {family: ''}\n"), HasSubstr("expected a family, or workload.train_graphs"));
   EXPECT_THAT(ConfigError("workload: {family: ptb, train_graphs: [a.json]}\n"), HasSubstr("expected one"));
+  for (const std::string list : {"validation_graphs", "test_graphs"}) {
+    EXPECT_THAT(ConfigError("workload: {family: ptb, " + list + ": [a.json]}\n"),
+                HasSubstr("workload.family and workload." + list + " are both given, expected one of them"));
+  }
+  EXPECT_THAT(ConfigError("actor: {heartbeat_s: 10}\n"),
+              HasSubstr("actor.heartbeat_s is 10, expected less than learner.actor_timeout_s, 10"));
+  EXPECT_THAT(ConfigError("training: {baseline: batch}\n"),
+              HasSubstr("environment.episodes_per_start is 1, expected at"));
   EXPECT_THAT(ConfigError("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
   EXPECT_THAT(ConfigError("instances: {min_ops: 500, max_ops: 400}\n"),
               HasSubstr("instances.min_ops is 500, expected at most instances.max_ops, 400"));
@@ -129,7 +137,17 @@ TEST(RunConfig, EvolutionThatMirrorsCandidatesNeedsPairs) {
       "evolution: {population: 5, algorithm: openai}\n";
   EXPECT_THAT(ConfigError(yaml), HasSubstr("evolution.population is 5, expected an even number"));
   EXPECT_EQ(Parse(yaml, {"evolution.algorithm=cma"}).evolution.population, 5);
+  EXPECT_THAT(ConfigError(yaml, {"evolution.algorithm=cma", "training.device=cuda"}),
+              HasSubstr("training.device is cuda, expected auto or cpu"));
 }
+
+TEST(RunConfig, ABatchIsABaselineForEpisodesOfOneStart) {
+  const std::string yaml = "training: {baseline: batch}\n";
+  EXPECT_EQ(Parse(yaml, {"environment.episodes_per_start=4"}).environment.episodes_per_start, 4);
+  EXPECT_EQ(Parse(yaml, {"environment.start=single"}).environment.episodes_per_start, 1);
+  EXPECT_EQ(Parse(yaml, {"policy.kind=rnn"}).environment.episodes_per_start, 1);  // Rewarded for whole placements.
+}
+
 TEST(RunConfig, ShardsThatAreNotGivenAreAsManyAsRanks) {
   const auto shards = [](const std::string& yaml, const std::vector<std::string>& overrides) {
     const RunConfig config = ParseRunConfig(yaml, "run.yaml", "/", overrides);
