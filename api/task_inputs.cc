@@ -28,7 +28,8 @@ std::vector<fs::path> GraphsOfFolder(const fs::path& folder) {
     if (entry.is_regular_file() && IsGraphFile(entry.path())) graphs.push_back(entry.path());
   }
   std::sort(graphs.begin(), graphs.end());
-  if (graphs.empty()) throw BadInput(StrCat(folder.string(), ": holds no *.graph.json"));
+  if (graphs.empty())
+    throw BadInput(StrCat(folder.string(), ": holds no graphs, expected files *.graph.json or *.graph.json.zst"));
   return graphs;
 }
 
@@ -103,7 +104,7 @@ void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path
                      const std::string& devices_path) {
   if (policy.shape.FitsDevices(cluster.num_devices())) return;
   throw BadInput(StrCat(policy_path, ": the policy is for ", policy.shape.num_devices, " devices, ", devices_path,
-                        " has ", cluster.num_devices()));
+                        " has ", cluster.num_devices(), ", expected as many"));
 }
 
 }  // namespace emplace

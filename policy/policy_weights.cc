@@ -28,7 +28,8 @@ std::string ShapeKey(const std::string& size) { return "shape." + size; }
 // Takes `key` out of the metadata.
 std::string TakeText(std::map<std::string, std::string>& metadata, const std::string& key, const std::string& name) {
   const auto found = metadata.find(key);
-  if (found == metadata.end()) throw BadInput(StrCat(name, ": policy metadata lacks ", key));
+  if (found == metadata.end())
+    throw BadInput(StrCat(name, ": the metadata lack '", key, "', expected those of a policy"));
   std::string text = std::move(found->second);
   metadata.erase(found);
   return text;
@@ -39,7 +40,8 @@ uint64_t TakeInteger(std::map<std::string, std::string>& metadata, const std::st
   const std::string text = TakeText(metadata, key, name);
   const std::optional<uint64_t> value = ParseNumber<uint64_t>(text);
   if (!value || *value < low || *value > high) {
-    throw BadInput(StrCat(name, ": policy metadata ", key, " is not an integer in ", low, "..", high));
+    throw BadInput(
+        StrCat(name, ": ", key, " of the metadata is '", text, "', expected an integer in ", low, "..", high));
   }
   return *value;
 }

@@ -59,10 +59,12 @@ class EMPLACE_API Machine {
   std::shared_ptr<const Cluster> cluster_;
 };
 
-// As of `emplace place`, whose help has more about each.
+// As of `emplace place`, whose help has more about each. What is minimized is the time of a step.
 struct PlaceOptions {
   std::string method = "auto";
-  double seconds = 1;  // Wall time that a searching method may take; 0: `budget` ends it.
+  // Wall time that a searching method may take, also beside a budget. 0: `budget` alone ends it, and the result is then
+  // the same on every machine.
+  double seconds = 1;
   int64_t budget = 0;  // Number of placements that it may simulate; 0: any number.
   std::string order;   // A discipline in whose order devices run their ops, or "none"; empty: `auto` may give one.
   // Path of a policy.safetensors or a run directory; "none": no policy; empty: the trained planner that is installed

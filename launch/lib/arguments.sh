@@ -33,7 +33,7 @@ Trains a placement policy: sets up, builds, starts one learner and its actors, a
 
 On a Slurm cluster:
   --slurm              submit the run as a Slurm job, or run it inside the current allocation
-  --nodes N            number of nodes (default: 1, or all nodes of the current allocation)
+  --nodes N            number of nodes (default: as many as have ranks, or all nodes of the current allocation)
   --partition P        Slurm partition of the job
   --time T             time limit of the job, such as 2:00:00
   --gres LIST          generic resources of the nodes that have actors, as sbatch takes them, such as gpu:2

@@ -171,13 +171,15 @@ TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
               HasSubstr("its metadata has no format, expected emplace.policy/1"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata["format"] = "pt"; }),
               HasSubstr("expected 'emplace.policy/1'"));
-  EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata.erase("version"); }), HasSubstr("lacks version"));
+  EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata.erase("version"); }),
+              HasSubstr("the metadata lack 'version', expected those of a policy"));
   for (const char* devices : {"", "0", "256", "-1", "2 ", "0x2", "99999999999999999999"}) {
     EXPECT_THAT(ErrorAfter([&](SafetensorsFile& file) { file.metadata["shape.num_devices"] = devices; }),
-                HasSubstr("shape.num_devices is not an integer in 1..255"));
+                HasSubstr("shape.num_devices of the metadata is '" + std::string(devices) +
+                          "', expected an integer in 1..255"));
   }
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata["shape.pooling"] = "true"; }),
-              HasSubstr("shape.pooling is not an integer in 0..1"));
+              HasSubstr("shape.pooling of the metadata is 'true', expected an integer in 0..1"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata["shape.num_devices"] = "3"; }),
               HasSubstr("tensor 'self.0.weight': shape is [6, 6], expected [7, 7]"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) {

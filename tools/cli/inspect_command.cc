@@ -106,7 +106,8 @@ OrderedJson DescribePolicy(const fs::path& path) {
 
 OrderedJson DescribePlacement(const OrderedJson& file, const fs::path& path) {
   if (!file.contains("ops") || !file["ops"].is_object()) {
-    throw BadInput(StrCat(path.string(), ": emplace.placement/1 without an object 'ops'"));
+    throw BadInput(StrCat(path.string(),
+                          ": is an emplace.placement/1 without 'ops', expected an object with the device of each op"));
   }
   std::map<std::string, int64_t> ops_by_device;
   for (const auto& [op, device] : file["ops"].items()) {
@@ -262,7 +263,8 @@ OrderedJson DescribeFolder(const fs::path& path) {
 
 OrderedJson Describe(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (!fs::exists(path)) throw BadInput(StrCat(path.string(), ": does not exist"));
+  if (!fs::exists(path))
+    throw BadInput(StrCat(path.string(), ": does not exist, expected a file or folder of Emplace"));
   if (fs::is_directory(path)) return DescribeFolder(path);
   if (IsGraphFile(path)) return DescribeGraph(path);
   if (name.ends_with(".safetensors")) return DescribePolicy(path);

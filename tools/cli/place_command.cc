@@ -87,7 +87,7 @@ int Place(const PlaceArguments& args) {
 void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<PlaceArguments>();
   CLI::App* command = app.add_subcommand(
-      "place", "Place one graph as well as the given time allows; never slower than the best single device");
+      "place", "Place one graph as well as the given time allows; never worse than the best single device");
   command->add_option("--graph", args->graph, "Graph file, *.graph.json or *.graph.json.zst")->required();
   command->add_option("--devices", args->devices, "Cluster file with the devices and links, YAML")->required();
   command->add_option(

@@ -93,9 +93,12 @@ std::string PlaceReport::SingleDevice() const {
   if (task.single_device < 0) return "  best single device   none may run every op\n";
   std::string text = Format("  best single device   %.3f ms on %s", task.single_device_us / 1e3,
                             cluster_.devices[static_cast<size_t>(task.single_device)].name.c_str());
-  // A graph of ops that cost nothing takes no time anywhere.
-  const double makespan_us = placed_.chosen.score.makespan_us;
-  if (makespan_us > 0) text += Format(": %.3f times as fast", task.single_device_us / makespan_us);
+  // A graph of ops that cost nothing takes no time anywhere. One device is busy for its whole step.
+  const double us = placed_.chosen.score.Us(objective_);
+  if (us > 0) {
+    const char* const compared = objective_ == Objective::kThroughput ? "often" : "fast";
+    text += Format(": %.3f times as %s", task.single_device_us / us, compared);
+  }
   const Placement single(static_cast<size_t>(task.sim.num_ops), task.single_device);
   if (PlacementScorer(task).Score(single).bytes_over > 0) {
     text += ", but it does not fit that device";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/rng.h"
+#include "common/strings.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/lists/priority.h"
@@ -112,18 +113,22 @@ class UnitPlacer {
 }  // namespace
 
 FieldTable<ListOptions> ListMethod::Options() {
+  constexpr char kPlannersOwn[] = "; a planner, such as the one that is the default, has a value of its own";
   FieldTable<ListOptions> table;
   table.Field("alpha", &ListOptions::alpha)
       .Range(0, 100)
-      .Help("Factor by which the ranks of ops count the time of a transfer while its devices are not known yet");
+      .Help(StrCat("Factor by which the ranks of ops count the time of a transfer while its devices are not known yet",
+                   kPlannersOwn));
   table.Field("join", &ListOptions::join)
       .Range(0, 1e9)
-      .Help(
+      .Help(StrCat(
           "Two ops are placed together when sending a tensor from one to the other takes at least this many times as "
-          "long as the shorter of the two ops");
+          "long as the shorter of the two ops",
+          kPlannersOwn));
   table.Field("most_work", &ListOptions::most_work)
       .Range(0, 1)
-      .Help("Upper limit of the work of ops that are placed together, as a share of the work of all ops");
+      .Help(StrCat("Upper limit of the work of ops that are placed together, as a share of the work of all ops",
+                   kPlannersOwn));
   table.Field("passes", &ListOptions::passes)
       .Range(0, 1000)
       .Help(
