@@ -1,7 +1,7 @@
 """Placement as gymnasium environments, over the simulator.
 
 An episode decides on the groups of a graph in topological order: step t puts group t on a device, and the whole placement is
-simulated. The reward is by how much that lessens the time of a step (its natural logarithm, or seconds) and the memory that is
+simulated. The reward is by how much that lessens the time of a step (its natural logarithm, its square root, or seconds) and the memory that is
 lacking. An episode has as many steps as there are groups, n.
 
 Observation, float32 [n, 4 + D] in 0..1 for D devices; each row is a group: its cost and its output bytes, each over the largest

@@ -18,7 +18,8 @@ class Policy(_core.Policy):
               seed: int = 1, **options: float | str) -> Plan:
         """Places a graph by one greedy episode and, with samples=N, N more that are drawn; never slower than the best single device.
 
-        The arguments are those of `emplace.place`, which also takes the policy itself: policy=. Raises BadInput for a machine
-        with another number of devices than the policy is for.
+        A planner makes passes instead, first with its complements, and fits any machine. The arguments are those of
+        `emplace.place`, which also takes the policy itself: policy=. Raises BadInput for a machine with another number of devices
+        than the policy is for.
         """
         return place(graph, machine, method="policy", policy=self, order=order, max_groups=max_groups, seed=seed, **options)
