@@ -21,6 +21,8 @@ def _parser() -> Parser:
     parser.add_argument("--placement", help="placement of the model's graph, as `emplace place` writes it (default: placed now)")
     parser.add_argument("--seconds", type=float, default=1, help="time to place the graph for, without --placement (default: 1)")
     parser.add_argument("--train", action="store_true", help="forward and backward pass; the model returns its loss")
+    parser.add_argument("--target", choices=["cpu", "cuda"], help="devices whose kernels the graph has (default: cuda where a device is called "
+                                                          "cuda:i, else that of the model)")
     parser.add_argument("--microbatches", type=int, default=1, help="number of parts in which a step processes its batch (default: 1)")
     parser.add_argument("--steps", type=int, default=10, help="number of steps to time, after two that are not (default: 10)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -74,8 +76,9 @@ def run(arguments: list[str]) -> None:
         raise BadInput(f"--steps is {options.steps}, expected at least 1")
     machine = emplace.Machine.load(options.devices)
     model, args, kwargs = call_factory(options.input)
+    target = options.target or ("cuda" if any(device.name.startswith("cuda:") for device in machine.devices) else None)
     with packages_needed("apply"):
-        graph = emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches)
+        graph = emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches, target=target)
     if options.placement:
         plan = Plan.load(options.placement, graph, machine)
     else:

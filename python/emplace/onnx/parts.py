@@ -180,6 +180,7 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
              for number, part in enumerate(parts)]
     made = [model.of_part(part, number) for number, part in enumerate(parts)]
     os.makedirs(folder, exist_ok=True)
+    (pathlib.Path(folder) / "parts.json").unlink(missing_ok=True)
     for its, part in zip(about, made, strict=True):
         write_file(pathlib.Path(folder) / its["file"], with_external_data(part, path).SerializeToString())
     # Last: a folder with this file is whole.

@@ -3,6 +3,7 @@ model's attributes."""
 import contextlib
 import functools
 import gc
+import types
 from collections.abc import Collection, Iterable, Iterator
 
 import torch
@@ -135,10 +136,29 @@ def _put_back(value: object, contents: object) -> None:
         value.update(contents)
 
 
+def _containers_below(values: Iterable[object], depth: int = 4) -> list[dict | list]:
+    """The dicts and lists that dicts, lists and plain objects among the values hold in turn, with the attributes of such objects."""
+    found: dict[int, dict | list] = {}
+
+    def look(value: object, depth: int) -> None:
+        if isinstance(value, (nn.Module, torch.Tensor, type, types.ModuleType)) or callable(value) or depth == 0 or id(value) in found:
+            return
+        holder = value if isinstance(value, (dict, list)) else getattr(value, "__dict__", None)
+        if isinstance(holder, (dict, list)):
+            found[id(value)] = holder
+        for item in holder.values() if isinstance(holder, dict) else holder or (value if isinstance(value, tuple) else ()):
+            look(item, depth - 1)
+
+    for value in values:
+        look(value, depth)
+    return list(found.values())
+
+
 @contextlib.contextmanager
 def _attributes_kept(model: nn.Module, but: Collection[str] = ()) -> Iterator[None]:
     kept = [(module, {name: value for name, value in module.__dict__.items() if name not in but}) for module in model.modules()]
     contents = [(value, _contents(value)) for _, attributes in kept for value in attributes.values()]
+    below = [(value, value.copy()) for value in _containers_below(value for _, attributes in kept for value in attributes.values())]
     try:
         yield
     finally:
@@ -148,6 +168,9 @@ def _attributes_kept(model: nn.Module, but: Collection[str] = ()) -> Iterator[No
             module.__dict__.update(attributes)
         for value, before in contents:
             _put_back(value, before)
+        for value, before in below:
+            if _holds_traced([value], depth=1):
+                _put_back(value, before)
 
 
 def model_kept(model: nn.Module) -> contextlib.AbstractContextManager[None]:

@@ -1,4 +1,5 @@
 """A capture leaves the process and the model as they were, whether it succeeds or fails, and finds models inside of wrappers."""
+import copy
 import functools
 
 import emplace
@@ -116,6 +117,43 @@ def test_what_a_model_leaves_open_is_closed(left, fails, train):
 def _net():
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+
+
+class Angles:
+    """A helper that is no module, and fills its table when it is first asked."""
+
+    def __init__(self):
+        self.table = None
+
+    def of(self, length):
+        if self.table is None:
+            self.table = torch.arange(length, dtype=torch.float32)
+        return self.table
+
+
+class FillsTables(nn.Module):
+    """Keeps tables in dicts of dicts and in a helper."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.tables, self.angles = nn.Linear(4, 4), {"cos": {}}, (Angles(),)
+
+    def forward(self, x):
+        cos = self.tables["cos"].setdefault(x.shape[1], torch.cos(torch.arange(x.shape[1], dtype=torch.float32)))
+        return (self.linear(x) * cos + self.angles[0].of(x.shape[1])).sum()
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_tables_below_attributes_keep_no_tensors_of_a_capture(train):
+    torch.manual_seed(1)
+    model, x = FillsTables(), torch.ones(3, 4)
+    graphs = [emplace.torch.capture(model, (x,), train=train) for _ in range(2)]
+    assert graphs[0].num_ops == graphs[1].num_ops
+    assert model.tables == {"cos": {}} and model.angles[0].table is None
+    torch.testing.assert_close(model(x), copy.deepcopy(model)(x))
+    table = model.angles[0].table
+    emplace.torch.capture(model, (x,), train=train)
+    assert model.angles[0].table is table  # What it has made by itself stays.
 
 
 class Compiled(nn.Module):
