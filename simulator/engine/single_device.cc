@@ -35,7 +35,8 @@ class WholeRuns {
     }
     const std::vector<DeviceIndex> placement(static_cast<size_t>(graph_.num_ops), device);
     const double makespan_us = simulator_.MakespanAndPeak(placement, peak_bytes_);
-    return runs_.emplace_back(device, makespan_us, peak_bytes_[static_cast<size_t>(device)]);
+    runs_.push_back({device, makespan_us, peak_bytes_[static_cast<size_t>(device)]});
+    return runs_.back();
   }
 
  private:
