@@ -152,7 +152,7 @@ OrderedJson DescribeJson(const fs::path& path) {
   if (file.contains("updates") && file.contains("train_seconds"))
     return {{"what", "summary of a training run"}, {"summary", file}};
   if (!format.empty()) return {{"what", format}, {"keys", file.size()}};
-  throw BadInput(StrCat(path.string(), ": is JSON, but none of our formats (no known 'format')"));
+  throw BadInput(StrCat(path.string(), ": is JSON without a 'format', expected a file that Emplace writes"));
 }
 
 // What is secret stays so.

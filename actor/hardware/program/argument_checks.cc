@@ -125,8 +125,8 @@ void CheckGroups(const Stack& arguments, const at::Tensor& input, size_t first) 
   const int64_t channels = arguments[first + 1].toInt();
   const int64_t groups = arguments[first + 3].toInt();
   TORCH_CHECK(groups > 0 && channels % groups == 0, "group is ", groups, ", expected a divisor of ", channels);
-  CheckNumbers("input", input.contiguous(),
-               Product({arguments[first].toInt(), channels, arguments[first + 2].toInt()}));
+  const int64_t expected = Product({arguments[first].toInt(), channels, arguments[first + 2].toInt()});
+  TORCH_CHECK(input.numel() == expected, "input has ", input.numel(), " numbers, expected ", expected);
 }
 
 void CheckGroupNorm(const Stack& arguments) {
