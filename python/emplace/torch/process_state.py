@@ -20,6 +20,8 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch.utils._python_dispatch import _pop_mode as _pop_dispatch_mode
 
 _DEVICE_TYPES = ("cpu", "cuda")
+# What is no table of a model, and holds none.
+_NO_HOLDERS = (nn.Module, torch.Tensor, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 # Kinds of dispatch modes that have a place of their own beside the stack.
 _PLACES = tuple(getattr(torch._C._TorchDispatchModeKey, name) for name in ("PROXY", "FUNCTIONAL", "FAKE"))
 
@@ -141,12 +143,12 @@ def _containers_below(values: Iterable[object], depth: int = 4) -> list[dict | l
     found: dict[int, dict | list] = {}
 
     def look(value: object, depth: int) -> None:
-        if isinstance(value, (nn.Module, torch.Tensor, type, types.ModuleType)) or callable(value) or depth == 0 or id(value) in found:
+        if isinstance(value, _NO_HOLDERS) or depth == 0 or id(value) in found:
             return
-        holder = value if isinstance(value, (dict, list)) else getattr(value, "__dict__", None)
+        holder = value if isinstance(value, (dict, list, tuple)) else getattr(value, "__dict__", None)
         if isinstance(holder, (dict, list)):
             found[id(value)] = holder
-        for item in holder.values() if isinstance(holder, dict) else holder or (value if isinstance(value, tuple) else ()):
+        for item in holder.values() if isinstance(holder, dict) else holder or ():
             look(item, depth - 1)
 
     for value in values:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -415,17 +416,16 @@ bool IsNeeded(const SplitProblem& problem, size_t of_class) {
 
 // One that is needed only where all are.
 void LeaveOutSlowestDevice(SplitProblem& problem) {
-  size_t slowest = problem.classes.size();
-  std::pair<bool, double> most = {false, -1};  // Whether it is not needed; us of all nodes.
+  std::vector<std::pair<double, size_t>> by_us;  // Of all nodes.
   for (size_t c = 0; c < problem.classes.size(); ++c) {
     if (problem.classes[c].devices.empty()) continue;
-    std::pair<bool, double> of_class = {!IsNeeded(problem, c), 0};
-    for (const SplitProblem::Node& node : problem.nodes) of_class.second += node.cost_us[c];
-    if (of_class < most) continue;
-    most = of_class;
-    slowest = c;
+    double us = 0;
+    for (const SplitProblem::Node& node : problem.nodes) us += node.cost_us[c];
+    by_us.emplace_back(us, c);
   }
-  problem.classes[slowest].devices.pop_back();
+  std::ranges::sort(by_us, std::greater<>());
+  const auto slowest = std::ranges::find_if(by_us, [&](const auto& one) { return !IsNeeded(problem, one.second); });
+  problem.classes[(slowest == by_us.end() ? by_us.front() : *slowest).second].devices.pop_back();
 }
 
 std::vector<GraphSplit> SplitsWithin(const SplitProblem& problem, const SplitLimits& limits) {

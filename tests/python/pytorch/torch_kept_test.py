@@ -125,7 +125,7 @@ class Angles:
     def __init__(self):
         self.table = None
 
-    def of(self, length):
+    def __call__(self, length):
         if self.table is None:
             self.table = torch.arange(length, dtype=torch.float32)
         return self.table
@@ -140,7 +140,7 @@ class FillsTables(nn.Module):
 
     def forward(self, x):
         cos = self.tables["cos"].setdefault(x.shape[1], torch.cos(torch.arange(x.shape[1], dtype=torch.float32)))
-        return (self.linear(x) * cos + self.angles[0].of(x.shape[1])).sum()
+        return (self.linear(x) * cos + self.angles[0](x.shape[1])).sum()
 
 
 @pytest.mark.parametrize("train", [False, True])

@@ -168,15 +168,21 @@ TEST(ContiguousSplits, WithFewIdealsAreContiguousAndNoBetter) {
   EXPECT_GT(as_good, splits_found / 2);
 }
 
-TEST(ContiguousSplits, OfManyUnlikeDevicesTheSlowestAreLeftOut) {
+// A chain, and devices of which each is slower than the one before.
+SplitProblem ChainOnUnlikeDevices(int32_t nodes, int32_t devices) {
   SplitProblem problem;
-  constexpr int32_t kDevices = 70;
-  problem.nodes.resize(300);
-  for (DeviceIndex device = 0; device < kDevices; ++device) {
+  problem.nodes.resize(static_cast<size_t>(nodes));
+  for (DeviceIndex device = 0; device < devices; ++device) {
     problem.classes.push_back({.devices = {device}, .room_bytes = kInfinite});
     for (SplitProblem::Node& node : problem.nodes) node.cost_us.push_back(100 + device);
   }
-  for (int32_t i = 1; i < 300; ++i) problem.edges.emplace_back(i - 1, i);
+  for (int32_t i = 1; i < nodes; ++i) problem.edges.emplace_back(i - 1, i);
+  return problem;
+}
+
+TEST(ContiguousSplits, OfManyUnlikeDevicesTheSlowestAreLeftOut) {
+  constexpr int32_t kDevices = 70;
+  const SplitProblem problem = ChainOnUnlikeDevices(300, kDevices);
   const std::vector<GraphSplit> splits = ContiguousSplits(problem, {.most_stretches = 20, .most_steps = 1e6});
   ASSERT_EQ(splits.size(), kDevices);
   EXPECT_TRUE(splits.back().device_of.empty());
@@ -200,16 +206,9 @@ TEST(ContiguousSplits, StretchesAreOfNodesThatADeviceMayRunTogether) {
 }
 
 TEST(ContiguousSplits, OfManyUnlikeDevicesThoseStayThatANodeNeeds) {
-  SplitProblem problem;
   constexpr int32_t kDevices = 70;
-  problem.nodes.resize(100);
-  for (DeviceIndex device = 0; device < kDevices; ++device) {
-    problem.classes.push_back({.devices = {device}, .room_bytes = kInfinite});
-    for (SplitProblem::Node& node : problem.nodes) node.cost_us.push_back(100 + device);
-  }
-  for (DeviceIndex device = 0; device + 1 < kDevices; ++device)
-    problem.nodes[0].cost_us[static_cast<size_t>(device)] = kInfinite;
-  for (int32_t i = 1; i < 100; ++i) problem.edges.emplace_back(i - 1, i);
+  SplitProblem problem = ChainOnUnlikeDevices(100, kDevices);
+  std::fill_n(problem.nodes[0].cost_us.begin(), kDevices - 1, kInfinite);
   const std::vector<GraphSplit> splits = ContiguousSplits(problem, {.most_stretches = 20, .most_steps = 1e6});
   ASSERT_FALSE(splits[1].device_of.empty());
   EXPECT_EQ(splits[1].device_of.front(), kDevices - 1);
