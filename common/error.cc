@@ -56,11 +56,16 @@ bool ReaderHasLeft() {
 // Throws RunFailed if something that was printed is lost, as on a full disk. Nothing is lost of a reader that had
 // enough.
 void CheckOutputWritten() {
-  const bool lost = std::fflush(stdout) != 0;
-  const int reason = errno;
-  if ((!lost && std::ferror(stdout) == 0) || ReaderHasLeft()) return;
+  bool is_known = std::fflush(stdout) != 0;
+  int reason = errno;
+  if ((!is_known && std::ferror(stdout) == 0) || ReaderHasLeft()) return;
+  if (!is_known) {  // A part was lost earlier. What is there is no use any more, so that a byte may be tried to learn
+                    // why.
+    is_known = ::write(STDOUT_FILENO, "\n", 1) < 0;
+    reason = errno;
+  }
   throw RunFailed(std::string("standard output: cannot be written") +
-                  (lost ? std::string(": ") + std::strerror(reason) : ""));
+                  (is_known ? std::string(": ") + std::strerror(reason) : ""));
 }
 
 }  // namespace

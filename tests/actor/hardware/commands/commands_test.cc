@@ -195,8 +195,8 @@ TEST_F(HardwareCommand, TheActorChecksDevicesAndNameBeforeItJoins) {
   ExpectRefused(actor + "--devices far.yaml", "far.yaml: device 'cpu:0': core 60000 is not there");
   Write("gpus.yaml", Devices("cuda:99", "") + kLinks);
   ExpectRefused(actor + "--devices gpus.yaml", "gpus.yaml: device 'cuda:99': ");
-  ExpectRefused(actor + "--name ''", "--name is '', expected 1 to 64 printable ASCII characters without spaces");
-  ExpectRefused(actor + "--name 'a b'", "--name is 'a b', expected 1 to 64");
+  ExpectRefused(actor + "--name ''", "--name is '', expected 1 to 300 printable ASCII characters without spaces");
+  ExpectRefused(actor + "--name 'a b'", "--name is 'a b', expected 1 to 300");
 }
 
 TEST_F(HardwareCommand, RefusesGraphsThatCannotBeRun) {
