@@ -59,7 +59,8 @@ struct FoundGraph {
 FoundGraph ReadGraph(const fs::path& folder, const nlohmann::json& entry) {
   const std::string file = entry.at("file");
   const fs::path path = folder / file;
-  if (path.filename() != file) throw BadInput(StrCat(path.string(), ": is no file of ", folder.string(), ", expected a name without a folder"));
+  if (path.filename() != file)
+    throw BadInput(StrCat(path.string(), ": is no file of ", folder.string(), ", expected a name without a folder"));
   FoundGraph graph;
   nlohmann::json found;
   if (fs::exists(path)) {

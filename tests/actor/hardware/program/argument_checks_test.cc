@@ -16,9 +16,9 @@ using c10::IValue;
 using testing::HasSubstr;
 using torch::jit::Stack;
 
-at::Tensor Zeros(std::vector<int64_t> shape) { return at::zeros(shape); }
-at::Tensor Numbers(std::vector<int64_t> numbers) { return at::tensor(numbers, at::kLong); }
-IValue List(std::vector<int64_t> numbers) { return c10::List<int64_t>(numbers); }
+at::Tensor Zeros(const std::vector<int64_t>& shape) { return at::zeros(shape); }
+at::Tensor Numbers(const std::vector<int64_t>& numbers) { return at::tensor(numbers, at::kLong); }
+IValue List(const std::vector<int64_t>& numbers) { return c10::List<int64_t>(numbers); }
 
 // "" where the check lets the arguments pass.
 std::string ErrorOf(const std::string& op, const Stack& arguments) {
@@ -142,7 +142,11 @@ std::vector<Case> Cases() {
        5,
        (int64_t{1} << 62) + 1,
        "a product below 2^63"},
-      {"native_group_norm.default", {image, none, channels, 2, 3, 64, 3, 1e-5}, 5, 65, "input has 384 numbers, expected 390"},
+      {"native_group_norm.default",
+       {image, none, channels, 2, 3, 64, 3, 1e-5},
+       5,
+       65,
+       "input has 384 numbers, expected 390"},
       {"native_group_norm.default", {image, none, channels, 2, 3, 64, 3, 1e-5}, 6, 0, "group is 0"},
       {"native_group_norm_backward.default",
        {image, image, Zeros({2, 3}), Zeros({2, 3}), channels, 2, 3, 64, 3, mask},
