@@ -137,13 +137,13 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     """Reads an ONNX file. Each node is an op, and each weight an op `emplace.parameter`; attrs.node is a node's index.
 
     Weights are the initializers and what the nodes Constant hold. dims: the sizes of the inputs that the model leaves open, by
-    name such as {"batch": 8} or by place such as {"x[0]": 8}. kinds: device kinds on which ops get costs, by a roofline model: names, files
-    or folders, with commas between them; None: those that come with the package. Shapes come from onnx's shape inference. Where it does not know all of them, a
-    run of ONNX Runtime on generated inputs shows the others, if onnxruntime is installed; a warning names these tensors, and those
-    that stay unknown and count as empty. Nodes with bodies cost what these do: of If the dearest branch, of Loop and Scan all
-    rounds, or one, of which a warning tells, where their number is not known; the most that their tensors take at once is the
-    node's temp_bytes. Raises BadInput for a file that is not valid, for a tensor that nothing makes or that is made twice, for a
-    cycle, and where sizes are missing.
+    name such as {"batch": 8} or by place such as {"x[0]": 8}. kinds: device kinds on which ops get costs, by a roofline model: names,
+    files or folders, with commas between them; None: those that come with the package. Shapes come from onnx's shape inference.
+    Where it does not know all of them, a run of ONNX Runtime on generated inputs shows the others, if onnxruntime is installed; a
+    warning names these tensors, and those that stay unknown and count as empty. Nodes with bodies cost what these do: of If the
+    dearest branch, of Loop and Scan all rounds, or one, of which a warning tells, where their number is not known; the most that
+    their tensors take at once is the node's temp_bytes. Raises BadInput for a file that is not valid, for a tensor that nothing
+    makes or that is made twice, for a cycle, and where sizes are missing.
     """
     dims = dims or {}
     model, places, weights = _inferred(path, dims, written_sizes=not dims)
