@@ -15,6 +15,7 @@ PeerGuard::Verdict PeerGuard::Hear(const std::string& name, Time now) {
     ++ignored_;
     return Verdict::kIgnore;
   }
+  peer.rubbish = std::max(0.0, peer.rubbish - silence_s / limits_.forgives_after_s);
   if (peer.rubbish > limits_.rubbish) {
     ++ignored_;
     return CutOff(peer);

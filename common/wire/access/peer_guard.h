@@ -1,6 +1,6 @@
-// Decides whether a message of a socket's peer is read. A peer may send a limited number of messages per second, and a
-// few that make no sense. A peer that exceeds this is cut off, so that it can neither keep the learner busy nor
-// fill its memory.
+// Decides whether a message of a socket's peer is read. A peer may send a limited number of messages per second, and
+// now and then one that makes no sense. A peer that exceeds this is cut off, so that it can neither keep the learner
+// busy nor fill its memory.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,9 @@ class PeerGuard {
     double messages_per_s = 1000;  // Messages per second that a peer may send on average.
     double burst = 5000;           // Messages that a peer may send at once after a while of silence.
     int rubbish = 16;              // Messages that make no sense or exceed the rate, after which a peer is cut off.
-    size_t remembered = 4096;      // Peers that are remembered. Of more, the longest silent ones are forgotten.
+    // Seconds after which one such message is forgotten: two honest hardware actors disagree now and then.
+    double forgives_after_s = 600;
+    size_t remembered = 4096;  // Peers that are remembered. Of more, the longest silent ones are forgotten.
   };
   enum class Verdict {
     kHear,
@@ -47,7 +49,7 @@ class PeerGuard {
   struct Peer {
     double allowance = 0;  // Messages that the peer may send at once.
     Time last;             // When the peer last sent a message.
-    int rubbish = 0;
+    double rubbish = 0;
     bool cut_off = false;
   };
   Peer& Find(const std::string& peer, Time now);

@@ -51,6 +51,20 @@ TEST(PeerGuard, AFewMessagesWithoutSenseAreForgivenNotMore) {
   EXPECT_EQ(guard.Hear("b", kStart), Verdict::kHear);
 }
 
+TEST(PeerGuard, WhatMadeNoSenseIsForgottenInTime) {
+  PeerGuard guard(kLimits);
+  PeerGuard::Time now = kStart;
+  for (int i = 0; i < 100; ++i, now += std::chrono::seconds(601)) {
+    EXPECT_EQ(guard.Hear("a", now), Verdict::kHear);
+    guard.Accuse("a");
+  }
+  // Heard all the time, it is forgotten no sooner.
+  for (int s = 0; s < 590; ++s) EXPECT_EQ(guard.Hear("b", kStart + std::chrono::seconds(s)), Verdict::kHear);
+  for (int i = 0; i < 4; ++i) guard.Accuse("b");
+  EXPECT_EQ(guard.Hear("b", kStart + std::chrono::seconds(591)), Verdict::kCutOff);
+  EXPECT_EQ(guard.cut_off(), 1);
+}
+
 TEST(PeerGuard, WhoIsAccusedTooOftenIsCutOffByItsNextMessage) {
   PeerGuard guard(kLimits);
   EXPECT_EQ(guard.Hear("a", kStart), Verdict::kHear);
