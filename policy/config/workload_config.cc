@@ -1,9 +1,14 @@
 #include "policy/config/workload_config.h"
 
+#include "common/strings.h"
+
 namespace emplace {
 
 FieldTable<WorkloadConfig> WorkloadFields() {
   using C = WorkloadConfig;
+  constexpr char kWithoutValidation[] =
+      "of ten training graphs or more every fifth is held out for it; of fewer none is, and the last policy is taken; "
+      "with one training graph the best policy on it.";
   FieldTable<C> t;
   t.Field("family", &C::family)
       .Help(
@@ -17,11 +22,7 @@ FieldTable<WorkloadConfig> WorkloadFields() {
       .Help("Number of generated graphs that are training graphs; the others are test graphs.");
   t.Field("validation", &C::validation)
       .Range(0, 10000)
-      .Help(
-          "Number of further generated graphs, on which the best policy is chosen. 0: of ten training graphs or more "
-          "every "
-          "fifth is held out for it; of fewer none is, and the last policy is taken; with one training graph the best "
-          "policy on it.");
+      .Help(StrCat("Number of further generated graphs, on which the best policy is chosen. 0: ", kWithoutValidation));
   t.Field("seed", &C::seed).Help("Random seed from which the family's graphs are generated.");
   t.Field("size", &C::size)
       .Choices({"full", "small"})
@@ -37,9 +38,7 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("train_graphs", &C::train_graphs)
       .Help("Graph files to train on, in place of a family. Relative paths start at the configuration's folder.");
   t.Field("validation_graphs", &C::validation_graphs)
-      .Help(
-          "Graph files on which the best policy is chosen. Empty: of ten training graphs or more every fifth is held "
-          "out for it; of fewer none is, and the last policy is taken; with one training graph the best policy on it.");
+      .Help(StrCat("Graph files on which the best policy is chosen. Empty: ", kWithoutValidation));
   t.Field("test_graphs", &C::test_graphs)
       .Help("Graph files on which the policy is judged and which training does not use.");
   t.Field("devices", &C::devices)

@@ -5,8 +5,10 @@
 #include <ATen/ops/result_type.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/util/Exception.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -47,48 +49,47 @@ int64_t Product(std::initializer_list<int64_t> factors) {
   return product;
 }
 
-// grad_output and self are the first arguments of backward operators of pooling and padding.
-template <int64_t free_dims>
-void CheckSameButLast(const Stack& arguments) {
-  const at::Tensor& grad = TensorOf("grad_output", arguments[0]);
+// For backward operators of pooling and padding, whose first arguments are grad_output and self: the gradient has the
+// sizes of self, but for the last ones.
+void CheckGradient(const Stack& arguments, c10::IntArrayRef last) {
   const c10::IntArrayRef self = TensorOf("self", arguments[1]).sizes();
-  TORCH_CHECK(grad.dim() == static_cast<int64_t>(self.size()) && grad.dim() >= free_dims, "grad_output has ",
-              grad.dim(), " dimensions, expected ", self.size());
+  TORCH_CHECK(self.size() > last.size(), "self has ", self.size(), " dimensions, expected more than ", last.size());
   Shape expected(self.begin(), self.end());
-  for (size_t i = self.size() - free_dims; i < self.size(); ++i) expected[i] = grad.size(static_cast<int64_t>(i));
-  CheckShape("grad_output", grad, expected);
+  std::copy(last.begin(), last.end(), expected.end() - static_cast<std::ptrdiff_t>(last.size()));
+  CheckShape("grad_output", TensorOf("grad_output", arguments[0]), expected);
 }
 
-template <int64_t dims>
+template <size_t free_dims>
+void CheckSameButLast(const Stack& arguments) {
+  const c10::IntArrayRef grad = TensorOf("grad_output", arguments[0]).sizes();
+  TORCH_CHECK(grad.size() > free_dims, "grad_output has ", grad.size(), " dimensions, expected more than ", free_dims);
+  CheckGradient(arguments, grad.slice(grad.size() - free_dims));
+}
+
+template <size_t dims>
 void CheckPadBackward(const Stack& arguments) {
-  const at::Tensor& grad = TensorOf("grad_output", arguments[0]);
   const c10::IntArrayRef self = TensorOf("self", arguments[1]).sizes();
   const Shape padding = arguments[2].toIntVector();
   TORCH_CHECK(padding.size() == 2 * dims, "padding has ", padding.size(), " numbers, expected ", 2 * dims);
   TORCH_CHECK(self.size() == dims + 1 || self.size() == dims + 2, "self has ", self.size(), " dimensions, expected ",
               dims + 1, " or ", dims + 2);
-  Shape expected(self.begin(), self.end());
+  Shape last(self.end() - static_cast<std::ptrdiff_t>(dims), self.end());
   for (size_t i = 0; i < dims; ++i) {
-    int64_t& size = expected[self.size() - 1 - i];
+    int64_t& size = last[dims - 1 - i];
     const bool too_large =
         __builtin_add_overflow(size, padding[2 * i], &size) || __builtin_add_overflow(size, padding[2 * i + 1], &size);
     TORCH_CHECK(!too_large, "padding is ", padding, ", expected less");
   }
-  CheckShape("grad_output", grad, expected);
+  CheckGradient(arguments, last);
 }
 
-template <int64_t dims>
+template <size_t dims>
 void CheckFractionalPoolBackward(const Stack& arguments) {
-  const at::Tensor& grad = TensorOf("grad_output", arguments[0]);
-  const c10::IntArrayRef self = TensorOf("self", arguments[1]).sizes();
   const Shape output = arguments[3].toIntVector();
-  TORCH_CHECK(arguments[2].toIntVector().size() == dims && output.size() == dims && self.size() > dims,
-              "kernel_size and output_size have ", arguments[2].toIntVector().size(), " and ", output.size(),
-              " numbers, expected ", dims);
-  Shape expected(self.begin(), self.end());
-  for (size_t i = 0; i < dims; ++i) expected[self.size() - dims + i] = output[i];
-  CheckShape("grad_output", grad, expected);
-  CheckShape("indices", TensorOf("indices", arguments[4]), expected);
+  TORCH_CHECK(arguments[2].toIntVector().size() == dims && output.size() == dims, "kernel_size and output_size have ",
+              arguments[2].toIntVector().size(), " and ", output.size(), " numbers, expected ", dims);
+  CheckGradient(arguments, output);
+  CheckShape("indices", TensorOf("indices", arguments[4]), arguments[0].toTensor().sizes());
 }
 
 // One number for each channel of the input, where the argument is given.
@@ -153,8 +154,7 @@ void CheckRowsBackward(const Stack& arguments, std::initializer_list<size_t> of_
   const auto normalized = static_cast<int64_t>(arguments[2].toIntVector().size());
   TORCH_CHECK(normalized <= input.dim(), "normalized_shape has ", normalized, " dimensions, expected at most ",
               input.dim());
-  int64_t rows = 1;
-  for (int64_t dim = 0; dim < input.dim() - normalized; ++dim) rows *= input.size(dim);
+  const int64_t rows = c10::multiply_integers(input.sizes().slice(0, static_cast<size_t>(input.dim() - normalized)));
   for (const size_t position : of_rows) CheckNumbers("a statistic", TensorOf("a statistic", arguments[position]), rows);
 }
 void CheckLayerNormBackward(const Stack& arguments) { CheckRowsBackward(arguments, {3, 4}); }
